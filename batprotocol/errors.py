@@ -1,0 +1,73 @@
+"""The exceptions of batprotocol, importable from every floor.
+
+`ProtocolError` is the root: `except ProtocolError` catches all that the library raises because of what a peer sent or
+because a value cannot be written. Wrong calls of ordinary functions still raise Python's own `TypeError`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["BuilderError", "DecodeError", "EncodeError", "HostSetError", "ProtocolError"]
+
+
+class ProtocolError(Exception):
+    """The root of all exceptions of batprotocol."""
+
+
+class DecodeError(ProtocolError):
+    """The bytes are not a message of the protocol.
+
+    Attributes:
+        reason: what was expected and what was found, as one sentence.
+        path: where in the message, in the words of the schema (`events[3].event.job.profile_id`); empty for the whole.
+        offset: the byte offset of the fault in the bytes given, or None when no single byte is at fault.
+        partial: what could be read before the fault, as the nested dicts and lists of the JSON form, or None.
+    """
+
+    def __init__(self, reason: str, path: str = "", offset: int | None = None, partial: Any = None) -> None:
+        super().__init__(reason, path, offset)
+        self.reason = reason
+        self.path = path
+        self.offset = offset
+        self.partial = partial
+
+    def __str__(self) -> str:
+        place = [self.path] if self.path else []
+        if self.offset is not None:
+            place.append(f"byte {self.offset}")
+        return f"{', '.join(place)}: {self.reason}" if place else self.reason
+
+
+class _FieldError(ProtocolError):
+    """A value that cannot be used, and the field that holds it."""
+
+    def __init__(self, reason: str, path: str = "") -> None:
+        super().__init__(reason, path)
+        self.reason = reason
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}" if self.path else self.reason
+
+
+class EncodeError(_FieldError):
+    """A value that the wire cannot carry.
+
+    Attributes:
+        reason: what was expected and what was found, as one sentence.
+        path: the field at fault, in the words of the schema (`events[0].event.job_id`).
+    """
+
+
+class BuilderError(_FieldError):
+    """A call of `MessageBuilder` that was refused. The builder is as it was before the call.
+
+    Attributes:
+        reason: what was expected and what was found, as one sentence.
+        path: the argument or field at fault (`job_id`, `job.resource_request`), or the method (`finish_message`).
+    """
+
+
+class HostSetError(ProtocolError, ValueError):
+    """A host set that cannot be read as one, for example `"3-1"` or `-1`."""
