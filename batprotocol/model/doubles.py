@@ -60,7 +60,7 @@ class Doubles(Sequence[float]):
         return self._bytes
 
     @property
-    def view(self) -> memoryview:
+    def view(self) -> memoryview[Any]:
         """A read-only `memoryview` of the numbers (format "d", native byte order), without a copy."""
         return memoryview(self._bytes).cast("d")
 
@@ -74,7 +74,7 @@ class Doubles(Sequence[float]):
             "data": self._bytes,
         }
 
-    def __buffer__(self, flags: int, /) -> memoryview:
+    def __buffer__(self, flags: int, /) -> memoryview[Any]:
         return self.view
 
     def __len__(self) -> int:

@@ -78,14 +78,14 @@ __all__ = [
 ]
 
 
-class _Event(Value, kw_only=True):
+class _Event(Value, frozen=True, kw_only=True):
     timestamp: float = 0.0
 
 
 # Jobs
 
 
-class JobSubmittedEvent(_Event, kw_only=True):
+class JobSubmittedEvent(_Event, frozen=True, kw_only=True):
     """Batsim: a job was submitted.
 
     Args:
@@ -102,7 +102,7 @@ class JobSubmittedEvent(_Event, kw_only=True):
     profile: ProfileAndId | None = None
 
 
-class JobCompletedEvent(_Event, kw_only=True):
+class JobCompletedEvent(_Event, frozen=True, kw_only=True):
     """Batsim: a job has ended. Batsim forgets the job as soon as this event is delivered.
 
     Args:
@@ -117,7 +117,7 @@ class JobCompletedEvent(_Event, kw_only=True):
     return_code: int = 0
 
 
-class RejectJobEvent(_Event, kw_only=True):
+class RejectJobEvent(_Event, frozen=True, kw_only=True):
     """Decision component: this job will not be executed. Batsim sends no `JobCompletedEvent` for it.
 
     Args:
@@ -128,7 +128,7 @@ class RejectJobEvent(_Event, kw_only=True):
     job_id: str
 
 
-class ExecuteJobEvent(_Event, kw_only=True):
+class ExecuteJobEvent(_Event, frozen=True, kw_only=True):
     """Decision component: execute this job on these hosts. Batsim does not check that they are free or enough.
 
     Args:
@@ -149,7 +149,7 @@ class ExecuteJobEvent(_Event, kw_only=True):
             tuples_into(self, "profile_allocation_override", "storage_placement")
 
 
-class KillJobsEvent(_Event, kw_only=True):
+class KillJobsEvent(_Event, frozen=True, kw_only=True):
     """Decision component: kill these jobs. Answered by a `JobsKilledEvent`.
 
     Args:
@@ -164,7 +164,7 @@ class KillJobsEvent(_Event, kw_only=True):
             tuples_into(self, "job_ids")
 
 
-class JobsKilledEvent(_Event, kw_only=True):
+class JobsKilledEvent(_Event, frozen=True, kw_only=True):
     """Batsim: these jobs were killed, as asked.
 
     Args:
@@ -185,7 +185,7 @@ class JobsKilledEvent(_Event, kw_only=True):
 # Dynamic registration
 
 
-class RegisterProfileEvent(_Event, kw_only=True):
+class RegisterProfileEvent(_Event, frozen=True, kw_only=True):
     """Decision component: here is a new profile.
 
     Args:
@@ -196,7 +196,7 @@ class RegisterProfileEvent(_Event, kw_only=True):
     profile: ProfileAndId
 
 
-class RegisterJobEvent(_Event, kw_only=True):
+class RegisterJobEvent(_Event, frozen=True, kw_only=True):
     """Decision component: here is a new job.
 
     Args:
@@ -209,7 +209,7 @@ class RegisterJobEvent(_Event, kw_only=True):
     job: Job
 
 
-class FinishRegistrationEvent(_Event, kw_only=True):
+class FinishRegistrationEvent(_Event, frozen=True, kw_only=True):
     """Decision component: no more jobs or profiles will be registered (due once `dynamic_registration` was requested).
 
     Args:
@@ -220,7 +220,7 @@ class FinishRegistrationEvent(_Event, kw_only=True):
 # Probes
 
 
-class CreateProbeEvent(_Event, kw_only=True):
+class CreateProbeEvent(_Event, frozen=True, kw_only=True):
     """Decision component: observe these resources.
 
     Args:
@@ -245,7 +245,7 @@ class CreateProbeEvent(_Event, kw_only=True):
     emission_filtering_policy: ProbeEmissionFilteringPolicy = NoFiltering()
 
 
-class StopProbeEvent(_Event, kw_only=True):
+class StopProbeEvent(_Event, frozen=True, kw_only=True):
     """Decision component: stop this probe.
 
     Args:
@@ -256,7 +256,7 @@ class StopProbeEvent(_Event, kw_only=True):
     probe_id: str
 
 
-class TriggerProbeEvent(_Event, kw_only=True):
+class TriggerProbeEvent(_Event, frozen=True, kw_only=True):
     """Decision component: take a measure now. Batsim 5.0.0-rc2 refuses it.
 
     Args:
@@ -269,7 +269,7 @@ class TriggerProbeEvent(_Event, kw_only=True):
     force_data_emission: bool = True
 
 
-class ResetProbeEvent(_Event, kw_only=True):
+class ResetProbeEvent(_Event, frozen=True, kw_only=True):
     """Decision component: set the accumulated value of this probe. Batsim 5.0.0-rc2 refuses it.
 
     Args:
@@ -282,7 +282,7 @@ class ResetProbeEvent(_Event, kw_only=True):
     new_value: float = 0.0
 
 
-class ProbeDataEmittedEvent(_Event, kw_only=True):
+class ProbeDataEmittedEvent(_Event, frozen=True, kw_only=True):
     """Batsim: data of a probe.
 
     Args:
@@ -308,7 +308,7 @@ class ProbeDataEmittedEvent(_Event, kw_only=True):
 # Calls
 
 
-class CallMeLaterEvent(_Event, kw_only=True):
+class CallMeLaterEvent(_Event, frozen=True, kw_only=True):
     """Decision component: call me at this time, or periodically.
 
     Args:
@@ -321,7 +321,7 @@ class CallMeLaterEvent(_Event, kw_only=True):
     when: TemporalTrigger
 
 
-class RequestedCallEvent(_Event, kw_only=True):
+class RequestedCallEvent(_Event, frozen=True, kw_only=True):
     """Batsim: here is the call that was requested.
 
     Args:
@@ -334,7 +334,7 @@ class RequestedCallEvent(_Event, kw_only=True):
     last_periodic_call: bool = False
 
 
-class StopCallMeLaterEvent(_Event, kw_only=True):
+class StopCallMeLaterEvent(_Event, frozen=True, kw_only=True):
     """Decision component: stop this periodic call.
 
     Args:
@@ -348,7 +348,7 @@ class StopCallMeLaterEvent(_Event, kw_only=True):
 # The simulation
 
 
-class EDCHelloEvent(_Event, kw_only=True):
+class EDCHelloEvent(_Event, frozen=True, kw_only=True):
     """Decision component: who I am. The one event of its first message.
 
     Args:
@@ -370,7 +370,7 @@ class EDCHelloEvent(_Event, kw_only=True):
     requested_simulation_features: EDCRequestedSimulationFeatures = EDCRequestedSimulationFeatures()
 
 
-class SimulationBeginsEvent(_Event, kw_only=True):
+class SimulationBeginsEvent(_Event, frozen=True, kw_only=True):
     """Batsim: the simulation begins; here is the platform.
 
     Args:
@@ -417,7 +417,7 @@ class SimulationBeginsEvent(_Event, kw_only=True):
         )
 
 
-class SimulationEndsEvent(_Event, kw_only=True):
+class SimulationEndsEvent(_Event, frozen=True, kw_only=True):
     """Batsim: the simulation has ended. The decision component answers once more.
 
     Args:
@@ -425,7 +425,7 @@ class SimulationEndsEvent(_Event, kw_only=True):
     """
 
 
-class SimulationErrorEvent(_Event, kw_only=True):
+class SimulationErrorEvent(_Event, frozen=True, kw_only=True):
     """Batsim: the simulation has failed. Batsim 5.0.0-rc2 has no code that sends it.
 
     Args:
@@ -436,7 +436,7 @@ class SimulationErrorEvent(_Event, kw_only=True):
     error: str
 
 
-class AllStaticJobsHaveBeenSubmittedEvent(_Event, kw_only=True):
+class AllStaticJobsHaveBeenSubmittedEvent(_Event, frozen=True, kw_only=True):
     """Batsim: all jobs of the static workloads have been submitted.
 
     Args:
@@ -444,7 +444,7 @@ class AllStaticJobsHaveBeenSubmittedEvent(_Event, kw_only=True):
     """
 
 
-class AllStaticExternalEventsHaveBeenInjectedEvent(_Event, kw_only=True):
+class AllStaticExternalEventsHaveBeenInjectedEvent(_Event, frozen=True, kw_only=True):
     """Batsim: all events of the static external event lists have occurred.
 
     Args:
@@ -452,7 +452,7 @@ class AllStaticExternalEventsHaveBeenInjectedEvent(_Event, kw_only=True):
     """
 
 
-class ForceSimulationStopEvent(_Event, kw_only=True):
+class ForceSimulationStopEvent(_Event, frozen=True, kw_only=True):
     """Decision component: stop the simulation now. Later events of the same message are dropped.
 
     Args:
@@ -463,7 +463,7 @@ class ForceSimulationStopEvent(_Event, kw_only=True):
 # Hosts
 
 
-class _HostIds(_Event, kw_only=True):
+class _HostIds(_Event, frozen=True, kw_only=True):
     host_ids: str
 
     def __post_init__(self) -> None:
@@ -476,7 +476,7 @@ class _HostIds(_Event, kw_only=True):
         return parse_hosts(self.host_ids)
 
 
-class ChangeHostsPStateEvent(_HostIds, kw_only=True):
+class ChangeHostsPStateEvent(_HostIds, frozen=True, kw_only=True):
     """Decision component: change the power state of these hosts. Answered by a `HostsPStateChangedEvent`.
 
     Args:
@@ -488,7 +488,7 @@ class ChangeHostsPStateEvent(_HostIds, kw_only=True):
     pstate: int
 
 
-class HostsPStateChangedEvent(_HostIds, kw_only=True):
+class HostsPStateChangedEvent(_HostIds, frozen=True, kw_only=True):
     """Batsim: the power state of these hosts has changed.
 
     Args:
@@ -500,7 +500,7 @@ class HostsPStateChangedEvent(_HostIds, kw_only=True):
     pstate: int
 
 
-class TurnOnOffHostsEvent(_HostIds, kw_only=True):
+class TurnOnOffHostsEvent(_HostIds, frozen=True, kw_only=True):
     """Decision component: turn these hosts on or off. Answered by a `HostsTurnedOnOffEvent`.
 
     Args:
@@ -512,7 +512,7 @@ class TurnOnOffHostsEvent(_HostIds, kw_only=True):
     state: int
 
 
-class HostsTurnedOnOffEvent(_HostIds, kw_only=True):
+class HostsTurnedOnOffEvent(_HostIds, frozen=True, kw_only=True):
     """Batsim: these hosts are now on or off.
 
     Args:
@@ -527,7 +527,7 @@ class HostsTurnedOnOffEvent(_HostIds, kw_only=True):
 # External events
 
 
-class GenericExternalEvent(Value):
+class GenericExternalEvent(Value, frozen=True):
     """An external event that is free text.
 
     Args:
@@ -540,7 +540,7 @@ class GenericExternalEvent(Value):
 ExternalEvent: TypeAlias = GenericExternalEvent
 
 
-class ExternalEventOccurredEvent(_Event, kw_only=True):
+class ExternalEventOccurredEvent(_Event, frozen=True, kw_only=True):
     """Batsim: an external event has occurred.
 
     Args:

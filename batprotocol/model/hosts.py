@@ -43,7 +43,7 @@ def parse_hosts(text: str) -> ProcSet:
     for part in text.replace(",", " ").split():
         found = _INTERVAL.fullmatch(part)
         if not found or max(map(len, part.split("-"))) > _DIGITS:
-            raise HostSetError(f"{_short(text)} is not a host set: {_short(part)} is neither a host nor an interval a-b")
+            raise HostSetError(f"{_short(text)} is not a host set: {_short(part)} is no host and no interval a-b")
         first, last = int(found[1]), int(found[2] or found[1])
         if first > last:
             raise HostSetError(f"{_short(text)} is not a host set: the interval {part} is descending")

@@ -7,7 +7,7 @@ from batprotocol.model.value import Value
 __all__ = ["Job"]
 
 
-class Job(Value, kw_only=True):
+class Job(Value, frozen=True, kw_only=True):
     """What a job asks for and how it is simulated.
 
     Args:

@@ -15,7 +15,7 @@ formats: dict[str, Any] = {}
 """The wire formats by name, filled in by `batprotocol.wire`: values must not know of the floor above them."""
 
 
-class Message(Value):
+class Message(Value, frozen=True):
     """The events of one turn, and its time.
 
     Args:

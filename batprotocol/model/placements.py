@@ -22,7 +22,7 @@ __all__ = [
 _SPREAD = PredefinedExecutorPlacementStrategy.SpreadOverHostsFirst
 
 
-class CustomExecutorToHostMapping(Value):
+class CustomExecutorToHostMapping(Value, frozen=True):
     """A placement told executor by executor.
 
     Args:
@@ -40,7 +40,7 @@ class CustomExecutorToHostMapping(Value):
 ExecutorPlacement: TypeAlias = PredefinedExecutorPlacementStrategy | CustomExecutorToHostMapping
 
 
-class AllocationPlacement(Value):
+class AllocationPlacement(Value, frozen=True):
     """The hosts of a job, and the placement of its executors on them.
 
     Args:
@@ -64,7 +64,7 @@ class AllocationPlacement(Value):
         return parse_hosts(self.host_allocation)
 
 
-class ProfileAllocationPlacement(Value):
+class ProfileAllocationPlacement(Value, frozen=True):
     """The hosts and the placement of one profile inside a composition.
 
     Args:
@@ -87,7 +87,7 @@ class ProfileAllocationPlacement(Value):
         return parse_hosts(self.host_allocation)
 
 
-class StorageHost(Value):
+class StorageHost(Value, frozen=True):
     """Where a storage that profiles name is to be found.
 
     Args:

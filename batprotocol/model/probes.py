@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 
-class HostResources(Value):
+class HostResources(Value, frozen=True):
     """Hosts that a probe observes.
 
     Args:
@@ -63,7 +63,7 @@ class HostResources(Value):
         return parse_hosts(self.host_ids)
 
 
-class LinkResources(Value):
+class LinkResources(Value, frozen=True):
     """Network links that a probe observes.
 
     Args:
@@ -80,11 +80,11 @@ class LinkResources(Value):
 Resources: TypeAlias = HostResources | LinkResources
 
 
-class NoReset(Value):
+class NoReset(Value, frozen=True):
     """The accumulated value is never reset by itself."""
 
 
-class ProbeAccumulationReset(Value):
+class ProbeAccumulationReset(Value, frozen=True):
     """The accumulated value is set anew after each emission.
 
     Args:
@@ -97,11 +97,11 @@ class ProbeAccumulationReset(Value):
 ResetMode: TypeAlias = NoReset | ProbeAccumulationReset
 
 
-class NoProbeDataAccumulation(Value):
+class NoProbeDataAccumulation(Value, frozen=True):
     """The probe emits what it measures at that moment."""
 
 
-class ProbeDataAccumulation(Value):
+class ProbeDataAccumulation(Value, frozen=True):
     """The probe accumulates its measures over time.
 
     Args:
@@ -118,19 +118,19 @@ class ProbeDataAccumulation(Value):
 ProbeDataAccumulationStrategy: TypeAlias = NoProbeDataAccumulation | ProbeDataAccumulation
 
 
-class NoResourcesAggregation(Value):
+class NoResourcesAggregation(Value, frozen=True):
     """One value for each resource (`VectorialProbeData`)."""
 
 
-class Sum(Value):
+class Sum(Value, frozen=True):
     """The sum over the resources."""
 
 
-class ArithmeticMean(Value):
+class ArithmeticMean(Value, frozen=True):
     """The mean over the resources."""
 
 
-class QuantileFunction(Value):
+class QuantileFunction(Value, frozen=True):
     """A quantile over the resources.
 
     Args:
@@ -143,26 +143,26 @@ class QuantileFunction(Value):
 ResourcesAggregationFunction: TypeAlias = NoResourcesAggregation | Sum | ArithmeticMean | QuantileFunction
 
 
-class NoTemporalAggregation(Value):
+class NoTemporalAggregation(Value, frozen=True):
     """Measures are not aggregated over time."""
 
 
-class ExponentialMovingAverage(Value):
+class ExponentialMovingAverage(Value, frozen=True):
     """An exponential moving average over time. The schema gives it no parameters yet."""
 
 
-class SlidingWindowOperation(Value):
+class SlidingWindowOperation(Value, frozen=True):
     """An operation over a sliding window of time. The schema gives it no parameters yet."""
 
 
 TemporalAggregationFunction: TypeAlias = NoTemporalAggregation | ExponentialMovingAverage | SlidingWindowOperation
 
 
-class NoFiltering(Value):
+class NoFiltering(Value, frozen=True):
     """All data is emitted."""
 
 
-class ThresholdFilteringFunction(Value):
+class ThresholdFilteringFunction(Value, frozen=True):
     """Data is emitted only where it compares as told.
 
     Args:
@@ -177,7 +177,7 @@ class ThresholdFilteringFunction(Value):
 ProbeEmissionFilteringPolicy: TypeAlias = NoFiltering | ThresholdFilteringFunction
 
 
-class AggregatedProbeData(Value):
+class AggregatedProbeData(Value, frozen=True):
     """One value for all resources.
 
     Args:
@@ -187,7 +187,7 @@ class AggregatedProbeData(Value):
     data: float
 
 
-class VectorialProbeData(Value):
+class VectorialProbeData(Value, frozen=True):
     """One value for each resource.
 
     Args:

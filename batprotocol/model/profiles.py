@@ -28,7 +28,7 @@ __all__ = [
 _EACH = HomogeneousParallelTaskGenerationStrategy.DefinedAmountsUsedForEachValue
 
 
-class DelayProfile(Value):
+class DelayProfile(Value, frozen=True):
     """A fixed time, whatever the hosts.
 
     Args:
@@ -38,7 +38,7 @@ class DelayProfile(Value):
     delay: float
 
 
-class ParallelTaskProfile(Value):
+class ParallelTaskProfile(Value, frozen=True):
     """A parallel task with an amount for each executor and for each pair of executors.
 
     Args:
@@ -56,7 +56,7 @@ class ParallelTaskProfile(Value):
         vectors_into(self, "computation_vector", "communication_matrix")
 
 
-class ParallelTaskHomogeneousProfile(Value):
+class ParallelTaskHomogeneousProfile(Value, frozen=True):
     """A parallel task whose vector and matrix are generated from two amounts.
 
     Args:
@@ -70,7 +70,7 @@ class ParallelTaskHomogeneousProfile(Value):
     generation_strategy: HomogeneousParallelTaskGenerationStrategy = _EACH
 
 
-class SequentialCompositionProfile(Value, kw_only=True):
+class SequentialCompositionProfile(Value, frozen=True, kw_only=True):
     """Profiles executed one after the other.
 
     Args:
@@ -86,7 +86,7 @@ class SequentialCompositionProfile(Value, kw_only=True):
             tuples_into(self, "profile_ids")
 
 
-class ForkJoinCompositionProfile(Value):
+class ForkJoinCompositionProfile(Value, frozen=True):
     """Profiles executed at the same time; done when all are. Batsim 5.0.0-rc2 does not implement it.
 
     Args:
@@ -100,7 +100,7 @@ class ForkJoinCompositionProfile(Value):
             tuples_into(self, "profile_ids")
 
 
-class ParallelTaskMergeCompositionProfile(Value):
+class ParallelTaskMergeCompositionProfile(Value, frozen=True):
     """Parallel tasks merged into one. Batsim 5.0.0-rc2 does not implement it.
 
     Args:
@@ -114,7 +114,7 @@ class ParallelTaskMergeCompositionProfile(Value):
             tuples_into(self, "profile_ids")
 
 
-class ParallelTaskOnStorageHomogeneousProfile(Value):
+class ParallelTaskOnStorageHomogeneousProfile(Value, frozen=True):
     """Transfers between each executor and one storage.
 
     Args:
@@ -130,7 +130,7 @@ class ParallelTaskOnStorageHomogeneousProfile(Value):
     generation_strategy: HomogeneousParallelTaskGenerationStrategy = _EACH
 
 
-class ParallelTaskDataStagingBetweenStoragesProfile(Value):
+class ParallelTaskDataStagingBetweenStoragesProfile(Value, frozen=True):
     """A transfer from one storage to another.
 
     Args:
@@ -144,7 +144,7 @@ class ParallelTaskDataStagingBetweenStoragesProfile(Value):
     receiver_storage_name: str
 
 
-class TraceReplayProfile(Value):
+class TraceReplayProfile(Value, frozen=True):
     """The replay of recorded traces.
 
     Args:
@@ -169,7 +169,7 @@ Profile: TypeAlias = (
 )
 
 
-class ProfileAndId(Value):
+class ProfileAndId(Value, frozen=True):
     """A profile and its name.
 
     Args:

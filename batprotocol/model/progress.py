@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, Union
+from typing import TypeAlias
 
 from batprotocol.model.value import Value, tuples_into
 
@@ -15,7 +15,7 @@ __all__ = [
 ]
 
 
-class KillProgressAtomicProfile(Value):
+class KillProgressAtomicProfile(Value, frozen=True):
     """The progress of a profile that is not a composition.
 
     Args:
@@ -27,7 +27,7 @@ class KillProgressAtomicProfile(Value):
     progress: float
 
 
-class KillProgressSequentialProfile(Value):
+class KillProgressSequentialProfile(Value, frozen=True):
     """The progress of a sequence.
 
     Args:
@@ -43,7 +43,7 @@ class KillProgressSequentialProfile(Value):
     current_task_progress: KillProgress
 
 
-class KillProgressForkJoinProfile(Value):
+class KillProgressForkJoinProfile(Value, frozen=True):
     """The progress of profiles that ran at the same time.
 
     Args:
@@ -59,10 +59,10 @@ class KillProgressForkJoinProfile(Value):
             tuples_into(self, "tasks_progress")
 
 
-KillProgress: TypeAlias = Union[KillProgressAtomicProfile, KillProgressSequentialProfile, KillProgressForkJoinProfile]
+KillProgress: TypeAlias = KillProgressAtomicProfile | KillProgressSequentialProfile | KillProgressForkJoinProfile
 
 
-class JobAndProgress(Value):
+class JobAndProgress(Value, frozen=True):
     """A killed job and its progress.
 
     Args:

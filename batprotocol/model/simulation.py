@@ -15,7 +15,7 @@ __all__ = [
 ]
 
 
-class EDCRequestedSimulationFeatures(Value, kw_only=True):
+class EDCRequestedSimulationFeatures(Value, frozen=True, kw_only=True):
     """What a decision component asks of the simulation. All are False unless told otherwise.
 
     Args:
@@ -36,7 +36,7 @@ class EDCRequestedSimulationFeatures(Value, kw_only=True):
     forward_profiles_on_simulation_begins: bool = False
 
 
-class HostProperty(Value):
+class HostProperty(Value, frozen=True):
     """A property of a host or of its zone, as the platform file defines it.
 
     Args:
@@ -48,7 +48,7 @@ class HostProperty(Value):
     value: str
 
 
-class Host(Value, kw_only=True):
+class Host(Value, frozen=True, kw_only=True):
     """A host of the platform.
 
     Args:
@@ -80,7 +80,7 @@ class Host(Value, kw_only=True):
             tuples_into(self, "properties", "zone_properties")
 
 
-class WorkloadAndFilename(Value):
+class WorkloadAndFilename(Value, frozen=True):
     """A static workload.
 
     Args:
@@ -92,7 +92,7 @@ class WorkloadAndFilename(Value):
     filename: str
 
 
-class ExternalEventListAndFilename(Value):
+class ExternalEventListAndFilename(Value, frozen=True):
     """A static list of external events.
 
     Args:

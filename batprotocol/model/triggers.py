@@ -10,7 +10,7 @@ from batprotocol.model.value import Value
 __all__ = ["FinitePeriodNumber", "Infinite", "OneShot", "Periodic", "PeriodicMode", "TemporalTrigger"]
 
 
-class OneShot(Value):
+class OneShot(Value, frozen=True):
     """A trigger that fires once, at a given time.
 
     Args:
@@ -25,11 +25,11 @@ class OneShot(Value):
     time_unit: TimeUnit = TimeUnit.Second
 
 
-class Infinite(Value):
+class Infinite(Value, frozen=True):
     """Periods without end, until the call or the probe is stopped."""
 
 
-class FinitePeriodNumber(Value):
+class FinitePeriodNumber(Value, frozen=True):
     """A fixed number of periods.
 
     Args:
@@ -42,7 +42,7 @@ class FinitePeriodNumber(Value):
 PeriodicMode: TypeAlias = Infinite | FinitePeriodNumber
 
 
-class Periodic(Value):
+class Periodic(Value, frozen=True):
     """A trigger that fires again and again.
 
     Args:

@@ -12,7 +12,7 @@ import msgspec
 from batprotocol.model.doubles import Doubles
 from batprotocol.model.hosts import format_hosts
 
-__all__ = ["Value", "hosts_into", "vectors_into", "tuples_into"]
+__all__ = ["Value", "hosts_into", "tuples_into", "vectors_into"]
 
 _set = msgspec.structs.force_setattr
 

@@ -1,0 +1,65 @@
+"""Which value stands for which table of the schema.
+
+The schema has tables that no person needs: those that wrap a union or an enum because flatbuffers cannot nest unions,
+and the one that gives each event its timestamp. This is the only place that knows them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from batprotocol import model
+from batprotocol._schema.description import ENUMS, ROOT, TABLES, UNIONS, Field
+
+__all__ = ["ENVELOPE", "ROOT", "class_of", "enum_of", "member_of", "names_of", "wrapped"]
+
+ENVELOPE = "EventAndTimestamp"
+"""The table around each event. In `model`, the event itself has the timestamp."""
+
+_WRAPPER = "Wrapper"
+
+
+@cache
+def wrapped(table: str) -> Field | None:
+    """The one field that a wrapper table wraps, whose value stands for the table; None for other tables."""
+    if not table.endswith(_WRAPPER):
+        return None
+    return next(field for field in TABLES[table].fields if field.type.kind != "utype")
+
+
+@cache
+def class_of(table: str) -> type[Any]:
+    """The class of the values of a table that is not a wrapper."""
+    found: type[Any] = getattr(model, table)
+    return found
+
+
+@cache
+def enum_of(name: str) -> type[model.ProtocolEnum]:
+    """The class of an enum's members."""
+    found: type[model.ProtocolEnum] = getattr(model, name)
+    return found
+
+
+@cache
+def names_of(enum: str) -> dict[int, str]:
+    """The names of an enum's members by number."""
+    return {number: name for name, number in ENUMS[enum].values.items()}
+
+
+@cache
+def _classes(table: str) -> frozenset[type[Any]]:
+    """The classes of the values that stand for a table: several, if it wraps a union."""
+    field = wrapped(table)
+    if field is None:
+        return frozenset([class_of(table)])
+    if field.type.kind == "enum":
+        return frozenset([enum_of(field.type.name)])
+    return frozenset(member_of(field.type.name))
+
+
+@cache
+def member_of(union: str) -> dict[type[Any], str]:
+    """The tables of a union, by the class of the value that stands for them."""
+    return {class_: member for member in UNIONS[union].members for class_ in _classes(member)}

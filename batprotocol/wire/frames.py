@@ -1,0 +1,106 @@
+"""The two frames of the handshake, which are not bare messages.
+
+Message 0, from Batsim: a uint32 size, then that many bytes of initialization data. Message 1, from the decision
+component: a uint32 of flags, then a message, whose format the flags tell: bit 2 (value 2) set means that the whole
+conversation is JSON, clear that it is binary. All others are bare messages.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+from batprotocol.errors import DecodeError, EncodeError
+from batprotocol.model import EDCHelloEvent, Message
+from batprotocol.wire import binary, json
+
+__all__ = ["FLAGS", "Hello", "decode_hello", "decode_init", "encode_hello", "encode_init"]
+
+FLAGS = {"binary": 1, "json": 2}
+"""The documented value of the flags for each format. Batsim itself only looks at the bit of value 2."""
+
+_U32 = struct.Struct("<I")
+_JSON_BIT = 2
+
+
+class Hello(NamedTuple):
+    """What the frame of message 1 holds: the flags word, the format it asks for, and the message."""
+
+    flags: int
+    format: str
+    message: Message
+
+
+def encode_init(text: str) -> bytes:
+    """The frame of message 0.
+
+    Args:
+        text: the initialization data, free text. The lone surrogates of `decode_init` become the bytes that they were.
+
+    >>> encode_init("hi")
+    b'\\x02\\x00\\x00\\x00hi'
+    """
+    if not isinstance(text, str):
+        raise EncodeError(f"expected a string, got a {type(text).__name__}")
+    try:
+        data = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise EncodeError(f"the initialization data is not Unicode: {error.reason}") from None
+    return _U32.pack(len(data)) + data
+
+
+def decode_init(frame: bytes | bytearray | memoryview) -> str:
+    """The initialization data in the frame of message 0.
+
+    It comes from Batsim's command line, so bytes that are not UTF-8 become lone surrogates, as in `sys.argv`.
+
+    Raises:
+        DecodeError: the size does not match the frame.
+    """
+    data = bytes(frame)
+    if len(data) < 4:
+        raise DecodeError(f"expected a size of 4 bytes, found {len(data)} bytes", "", len(data))
+    (size,) = _U32.unpack_from(data)
+    if size != len(data) - 4:
+        raise DecodeError(f"the size says {size} bytes of initialization data, {len(data) - 4} are there", "", 0)
+    return data[4:].decode("utf-8", "surrogateescape")
+
+
+def encode_hello(message: Message, format: str = "binary") -> bytes:
+    """The frame of message 1.
+
+    Args:
+        message: the first message of a decision component; it must hold exactly one event, an `EDCHelloEvent`.
+        format: "binary" or "json": the format of the whole conversation.
+
+    Raises:
+        EncodeError: the message is something else, or cannot be written, or there is no such format.
+    """
+    if format not in FLAGS:
+        raise EncodeError(f"expected 'binary' or 'json', got {format!r}", "format")
+    if not isinstance(message, Message) or [type(event) for event in message.events] != [EDCHelloEvent]:
+        raise EncodeError("the first message must hold exactly one event, an EDCHelloEvent", "events")
+    return _U32.pack(FLAGS[format]) + (json.encode(message) if format == "json" else binary.encode(message))
+
+
+def decode_hello(frame: bytes | bytearray | memoryview, *, strict: bool = True) -> Hello:
+    """The flags, the format and the message in the frame of message 1.
+
+    Args:
+        frame: the bytes. What the message says is not judged here; it may hold other events.
+        strict: refuse fields of JSON that the schema does not have.
+
+    Raises:
+        DecodeError: the frame is too short or the message is none; its offset counts from the start of the frame.
+    """
+    data = bytes(frame)
+    if len(data) < 4:
+        raise DecodeError(f"expected a flags word of 4 bytes, found {len(data)} bytes", "", len(data))
+    (flags,) = _U32.unpack_from(data)
+    try:
+        if flags & _JSON_BIT:
+            return Hello(flags, "json", json.decode(data[4:], strict=strict))
+        return Hello(flags, "binary", binary.decode(data[4:]))
+    except DecodeError as error:
+        offset = None if error.offset is None else error.offset + 4
+        raise DecodeError(error.reason, error.path, offset, error.partial) from None

@@ -1,0 +1,225 @@
+"""The careful reader of flatbuffers: every check of the C++ library's verifier, with the place of the first fault.
+
+It walks the schema's description and makes a wire tree. The generated codec reads the usual message ten times faster;
+this one reads what the codec stumbled over, and has the last word on it. Whatever the bytes, it takes time and memory
+in proportion to their number: what several tables share is read once.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, NoReturn
+
+from batprotocol._schema.description import TABLES, UNIONS, Field, Type
+from batprotocol.errors import DecodeError
+from batprotocol.model.doubles import Doubles
+from batprotocol.wire.binding import ROOT, names_of
+from batprotocol.wire.layout import MAX_DEPTH, MAX_TABLES
+from batprotocol.wire.tree import Tree
+
+__all__ = ["MAX_SIZE", "read"]
+
+MAX_SIZE = 2**31 - 1
+"""The most bytes that a flatbuffer can have."""
+
+_SCALARS = {
+    kind: struct.Struct(f"<{code}")
+    for kind, code in (
+        ("bool", "B"),
+        ("int8", "b"),
+        ("utype", "B"),
+        ("enum", "b"),
+        ("int32", "i"),
+        ("uint32", "I"),
+        ("uint64", "Q"),
+        ("float64", "d"),
+    )
+}
+_ELEMENT_SIZES = {"float64": 8}  # all other vectors hold four bytes an element: numbers or offsets
+
+
+def read(data: bytes) -> Tree:
+    """The wire tree of a flatbuffer, or a `DecodeError` that says what is wrong with it, and where."""
+    return _Reader(data).message()
+
+
+class _Reader:
+    """One reading: `path` is where it stands, `known` what has been read, by type and place.
+
+    What is known is a tree or text or vector, how many tables are in it, and how many levels of them.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.path: list[str] = []
+        self.tree: Tree | None = None
+        self.known: dict[tuple[str, int], tuple[Any, int, int]] = {}
+        # Pieces do not overlap in what a writer writes; here they may, but not so much that time or memory explode.
+        self.left = 16 * len(data)
+
+    def fail(self, reason: str, offset: int | None) -> NoReturn:
+        path = ".".join(self.path).replace(".[", "[")
+        raise DecodeError(reason, path, offset, self.tree) from None
+
+    def need(self, offset: int, size: int, what: str) -> None:
+        if offset < 0 or offset + size > len(self.data):
+            self.fail(
+                f"{what} lies outside the message, which has {len(self.data)} bytes", min(offset, len(self.data))
+            )
+
+    def message(self) -> Tree:
+        if len(self.data) > MAX_SIZE:
+            self.fail(f"a flatbuffer has at most {MAX_SIZE} bytes, this has {len(self.data)}", MAX_SIZE)
+        if not self.data:
+            self.fail("expected a flatbuffer, found no bytes at all", 0)
+        self.need(0, 4, "the offset of the message")
+        self.tree = {}
+        position = self.offset(0)
+        self.table(ROOT, position, 1, self.tree)
+        return self.tree
+
+    def offset(self, place: int) -> int:
+        """Where the offset at `place` leads; its four bytes are known to be there."""
+        (step,) = struct.unpack_from("<I", self.data, place)
+        if not step:
+            self.fail("an offset leads to itself", place)
+        if place + step > len(self.data):
+            self.fail(f"an offset of {step} leads outside the message, which has {len(self.data)} bytes", place)
+        return place + int(step)
+
+    def table(self, name: str, position: int, depth: int, tree: Tree) -> tuple[int, int]:
+        """Read a table into `tree`; return how many tables that were, and how many levels of them."""
+        if depth > MAX_DEPTH:
+            self.fail(f"tables nest more than {MAX_DEPTH} deep", position)
+        self.need(position, 4, f"a {name}")
+        vtable = position - int(struct.unpack_from("<i", self.data, position)[0])
+        self.need(vtable, 2, f"the vtable of a {name}")
+        (size,) = struct.unpack_from("<H", self.data, vtable)
+        if size < 4 or size % 2:
+            self.fail(f"the vtable of a {name} has an impossible size, {size}", vtable)
+        self.need(vtable, size, f"the vtable of a {name}")
+        tables, height = 1, 0
+        tags: dict[str, tuple[int, int]] = {}
+        for field in TABLES[name].fields:
+            entry = 4 + 2 * field.slot
+            inline = struct.unpack_from("<H", self.data, vtable + entry)[0] if entry < size else 0
+            self.path.append(field.name)
+            if not inline:
+                self.absent(field, position, tree)
+            elif field.type.kind == "utype":
+                self.need(position + inline, 1, f"the type of a {field.type.name}")
+                tags[field.name] = (self.data[position + inline], position + inline)
+            else:
+                tag = tags.get(f"{field.name}_type", (0, position))
+                below = self.field(field, tag, position + inline, depth, tree)
+                tables, height = tables + below[0], max(height, below[1])
+                if tables > MAX_TABLES:
+                    self.fail(f"the message has more than {MAX_TABLES} tables", position)
+            self.path.pop()
+        return tables, height + 1
+
+    def absent(self, field: Field, position: int, tree: Tree) -> None:
+        if field.required:
+            self.fail("this field is required and missing", position)
+        if field.type.kind == "enum":
+            tree[field.name] = names_of(field.type.name).get(field.default, field.default)
+        elif field.type.kind in _SCALARS and field.type.kind != "utype":
+            tree[field.name] = field.default
+
+    def field(self, field: Field, tag: tuple[int, int], place: int, depth: int, tree: Tree) -> tuple[int, int]:
+        kind = field.type.kind
+        if kind in _SCALARS:
+            layout = _SCALARS[kind]
+            self.need(place, layout.size, f"a {field.type.name or kind}")
+            (value,) = layout.unpack_from(self.data, place)
+            names = names_of(field.type.name) if kind == "enum" else {}
+            tree[field.name] = bool(value) if kind == "bool" else names.get(value, value)
+            return 0, 0
+        self.need(place, 4, "an offset")
+        position = self.offset(place)
+        if kind == "string":
+            tree[field.name] = self.string(position)
+            return 0, 0
+        if kind == "vector":
+            assert field.type.element
+            return self.vector(field, field.type.element, position, depth, tree)
+        member = field.type.name
+        if kind == "union":
+            members = UNIONS[field.type.name].members
+            if not 0 < tag[0] <= len(members):
+                self.fail(f"expected a {field.type.name}, found type {tag[0]} of 1 to {len(members)}", tag[1])
+            member = tree[f"{field.name}_type"] = members[tag[0] - 1]
+        return self.child(member, position, depth + 1, tree, field.name)
+
+    def child(self, name: str, position: int, depth: int, into: Any, key: Any) -> tuple[int, int]:
+        """Read a table, or take it from `known`; either way it hangs in its parent's tree before anything can fail."""
+        known = self.known.get((name, position))
+        if known is None:
+            tree: Tree = {}
+            into[key] = tree
+            size = self.table(name, position, depth, tree)
+            self.known[name, position] = (tree, *size)
+            return size
+        into[key] = known[0]
+        if depth + known[2] - 1 > MAX_DEPTH:
+            self.fail(f"tables nest more than {MAX_DEPTH} deep", position)
+        return known[1], known[2]
+
+    def string(self, position: int) -> str:
+        known = self.known.get(("string", position))
+        if known is not None:
+            return str(known[0])
+        self.need(position, 4, "the size of a string")
+        (size,) = struct.unpack_from("<I", self.data, position)
+        start, end = position + 4, position + 4 + size
+        self.need(position, 4 + size + 1, f"a string of {size} bytes")
+        if self.data[end]:
+            self.fail("the string does not end with a NUL", end)
+        self.spend(size, position)
+        try:
+            text = self.data[start:end].decode()
+        except UnicodeDecodeError as error:
+            self.fail(f"the string is not UTF-8: {error.reason}", start + error.start)
+        self.known["string", position] = (text, 0, 0)
+        return text
+
+    def spend(self, size: int, position: int) -> None:
+        self.left -= size
+        if self.left < 0:
+            self.fail("strings and vectors overlap far more than any writer makes them", position)
+
+    def vector(self, field: Field, element: Type, position: int, depth: int, tree: Tree) -> tuple[int, int]:
+        key = (f"[{element.name or element.kind}]", position)
+        known = self.known.get(key)
+        if known is not None:
+            tree[field.name] = known[0]
+            if depth + known[2] > MAX_DEPTH:
+                self.fail(f"tables nest more than {MAX_DEPTH} deep", position)
+            return known[1], known[2]
+        self.need(position, 4, "the size of a vector")
+        (count,) = struct.unpack_from("<I", self.data, position)
+        size = count * _ELEMENT_SIZES.get(element.kind, 4)
+        self.need(position, 4 + size, f"a vector of {count} elements")
+        self.spend(size, position)
+        start, tables, height = position + 4, 0, 0
+        if element.kind == "float64":
+            tree[field.name] = Doubles.from_bytes(self.data[start : start + size])
+        elif element.kind == "uint32":
+            tree[field.name] = list(struct.unpack_from(f"<{count}I", self.data, start))
+        else:
+            items: list[Any] = []
+            tree[field.name] = items
+            for index in range(count):
+                self.path.append(f"[{index}]")
+                at = self.offset(start + 4 * index)
+                if element.kind == "string":
+                    items.append(self.string(at))
+                else:
+                    items.append(None)
+                    below = self.child(element.name, at, depth + 1, items, index)
+                    tables, height = tables + below[0], max(height, below[1])
+                    if tables > MAX_TABLES:
+                        self.fail(f"the message has more than {MAX_TABLES} tables", position)
+                self.path.pop()
+        self.known[key] = (tree[field.name], tables, height)
+        return tables, height

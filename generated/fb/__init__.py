@@ -1,0 +1,1 @@
+"""The classes that flatc makes of the schema: the low-level API."""

@@ -1,0 +1,67 @@
+"""What several test files need: where the recordings lie, and how to read them."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parent.parent
+DATA = Path(__file__).parent / "data"
+SHARED = ROOT.parent / "shared"
+CORPUS = SHARED / "corpus"
+GOLDENS = SHARED / "goldens" if (SHARED / "goldens").is_dir() else DATA / "goldens"
+
+
+class Recorded(NamedTuple):
+    """One recorded message: its run, number, direction (`b2e` or `e2b`), exact bytes, and the C++ library's twin."""
+
+    run: str
+    number: int
+    direction: str
+    data: bytes
+    twin: bytes | None
+
+    @property
+    def is_json(self) -> bool:
+        return self.run.endswith("__json")
+
+
+@cache
+def runs() -> tuple[Path, ...]:
+    """The recorded runs: all of the corpus where it is present, else the few kept with the tests."""
+    if CORPUS.is_dir():
+        return tuple(sorted(CORPUS.rglob("*.tar.xz")))
+    return tuple(sorted((DATA / "runs").glob("*.tar.xz")))
+
+
+@cache
+def read_run(archive: Path) -> tuple[Recorded, ...]:
+    """The messages of one run, in order, the init frame (0) and the hello frame (1) included."""
+    files: dict[str, bytes] = {}
+    with tarfile.open(fileobj=io.BytesIO(archive.read_bytes())) as tar:
+        for member in tar.getmembers():
+            handle = tar.extractfile(member)
+            if handle is not None:
+                files[member.name.removeprefix("./")] = handle.read()
+    messages = []
+    for name in sorted(files):
+        if name.endswith(".bin") and "/" not in name:
+            stem = name.removesuffix(".bin")
+            number, direction = stem.split("-")
+            twin = files.get(f"twin/{stem}.json", files.get(f"twin/{stem}.fb"))
+            messages.append(Recorded(archive.name.removesuffix(".tar.xz"), int(number), direction, files[name], twin))
+    return tuple(messages)
+
+
+def recorded_messages() -> Iterator[Recorded]:
+    """Every recorded protocol message, without the init frames; hello frames without their flags word."""
+    for archive in runs():
+        for message in read_run(archive):
+            if message.number == 1:
+                yield message._replace(data=message.data[4:])
+            elif message.number > 1:
+                yield message

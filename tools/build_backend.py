@@ -1,0 +1,52 @@
+"""The build backend: setuptools, after making sure that generated/ belongs to the schema.
+
+It compiles the schema when flatc is there, uses what generated/ holds when that belongs to the schema, and otherwise
+stops the build with a sentence that says what to install.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from compile_schema import CompileError, ensure
+from setuptools import build_meta
+
+__all__ = [
+    "build_editable",
+    "build_sdist",
+    "build_wheel",
+    "get_requires_for_build_editable",
+    "get_requires_for_build_sdist",
+    "get_requires_for_build_wheel",
+    "prepare_metadata_for_build_editable",
+    "prepare_metadata_for_build_wheel",
+]
+
+get_requires_for_build_editable = build_meta.get_requires_for_build_editable
+get_requires_for_build_sdist = build_meta.get_requires_for_build_sdist
+get_requires_for_build_wheel = build_meta.get_requires_for_build_wheel
+prepare_metadata_for_build_editable = build_meta.prepare_metadata_for_build_editable
+prepare_metadata_for_build_wheel = build_meta.prepare_metadata_for_build_wheel
+
+
+def _compile() -> None:
+    try:
+        print(f"batprotocol: {ensure()}")
+    except CompileError as error:
+        sys.exit(f"batprotocol: {error}")
+
+
+def build_wheel(*arguments: Any, **options: Any) -> str:
+    _compile()
+    return build_meta.build_wheel(*arguments, **options)
+
+
+def build_sdist(*arguments: Any, **options: Any) -> str:
+    _compile()
+    return build_meta.build_sdist(*arguments, **options)
+
+
+def build_editable(*arguments: Any, **options: Any) -> str:
+    _compile()
+    return build_meta.build_editable(*arguments, **options)

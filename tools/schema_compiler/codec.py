@@ -1,0 +1,521 @@
+"""Writes the pure-Python codec: for each table of the schema one function that reads it and one that writes it.
+
+A reading function looks up the table's vtable among those met before and gets all fields with one `struct` call. A
+writing function has one fixed layout for its table and all scalars in it; absent fields only differ in the vtable. What
+is not a table is in `batprotocol.wire.layout`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from schema_compiler.reflection import Field, Schema, Table
+
+__all__ = ["write"]
+
+_SCALARS = {
+    "bool": (1, "B"), "int8": (1, "b"), "utype": (1, "B"), "enum": (1, "b"), "int32": (4, "i"), "uint32": (4, "I"),
+    "uint64": (8, "Q"), "float64": (8, "d"),
+}  # fmt: skip
+_OFFSET = (4, "I")
+_ENVELOPE, _ENVELOPES = "EventAndTimestamp", "events"  # the table around each event, and the message's vector of them
+_WRAPPER = "Wrapper"  # tables that exist only because flatbuffers cannot nest unions
+
+_HEAD = '''\
+"""The pure-Python codec of the schema. Written by `tools/compile_schema.py`; never edited by hand."""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from batprotocol import model
+from batprotocol.wire.layout import (
+    MAX_DEPTH,
+    PAD4,
+    STRING,
+    U32,
+    Doubt,
+    Slot,
+    doubles,
+    learn,
+    long_string,
+    numbers,
+    offsets,
+    refuse,
+    strings,
+    write_doubles,
+    write_long_string,
+    write_numbers,
+    write_places,
+    write_strings,
+)
+
+_I32 = Struct("<i").unpack_from
+_FLAG = {False: 0, True: 1}
+
+
+class _Members(dict):
+    """The members of an enum by number, `b""` being the default. Numbers without a name come on demand."""
+
+    def __init__(self, enum, default):
+        super().__init__({int(member): member for member in enum})
+        self[b""] = enum(default)
+        self.enum = enum
+
+    def __missing__(self, number):
+        return self.enum(number)
+
+
+'''
+
+
+def write(schema: Schema) -> str:
+    """The text of the module `codec`."""
+    return _HEAD + "\n\n\n".join([*_Codec(schema).functions()]) + "\n"
+
+
+@dataclass
+class _Codec:
+    schema: Schema
+    vtables: list[bytes] = field(default_factory=list)
+
+    def functions(self) -> Iterator[str]:
+        tables = [table for table in self._in_order() if table.name not in (self.schema.root, _ENVELOPE)]
+        enums = sorted({(f.type.name, f.default) for t in tables for f in t.fields if f.type.kind == "enum"})
+        yield "\n".join(f"_{name}_{default} = _Members(model.{name}, {default})" for name, default in enums)
+        for table in tables:
+            yield from (self._constants(table), self._reader(table), self._writer(table))
+        events = next(f for f in self.schema.tables[_ENVELOPE].fields if f.type.kind == "union").type.name
+        yield from (self._unions(without=events), self._event_union(events))
+        yield from (self._constants(self.schema.tables[name]) for name in (_ENVELOPE, self.schema.root))
+        yield from (self._read_message(events), self._write_message(events))
+
+    # The shape of the schema
+
+    def _children(self, table: Table) -> set[str]:
+        children = set()
+        for f in table.fields:
+            kind = f.type.element or f.type
+            children |= {kind.name} if kind.kind == "table" else set()
+            children |= set(self.schema.unions[kind.name].members) if kind.kind == "union" else set()
+        return children
+
+    def _reachable(self, name: str) -> set[str]:
+        found: set[str] = set()
+        todo = self._children(self.schema.tables[name])
+        while todo:
+            found |= todo
+            todo = {child for each in todo for child in self._children(self.schema.tables[each])} - found
+        return found
+
+    def _recursive(self, name: str) -> bool:
+        return name in self._reachable(name)
+
+    def _takes_depth(self, name: str) -> bool:
+        """Whether a table's functions are told its depth: it is recursive, or in a union with one that is."""
+        unions = (union.members for union in self.schema.unions.values() if name in union.members)
+        return any(self._recursive(each) for each in {name}.union(*unions))
+
+    def _in_order(self) -> list[Table]:
+        """Children first, which reads well; the order does not matter to Python."""
+        done: dict[str, Table] = {}
+
+        def visit(name: str) -> None:
+            if name not in done:
+                done[name] = self.schema.tables[name]
+                for child in sorted(self._children(self.schema.tables[name])):
+                    visit(child)
+                done[name] = done.pop(name)
+
+        visit(self.schema.root)
+        return list(done.values())
+
+    def _depth(self, name: str) -> int:
+        """How deep a table that is not recursive lies below the root (1); it must be one number where it is asked."""
+        depths = {
+            1 if parent.name == self.schema.root and name == parent.name else self._depth(parent.name) + 1
+            for parent in self.schema.tables.values()
+            if name in self._children(parent) or name == parent.name == self.schema.root
+        }
+        if len(depths) != 1:
+            raise ValueError(f"{name} lies at several depths {depths}; only recursive tables can")
+        return depths.pop()
+
+    def _deeper(self, table: Table, child_names: set[str]) -> str:
+        """What to hand a child for its depth: nothing unless it is recursive."""
+        if not any(self._takes_depth(child) for child in child_names):
+            return ""
+        return ", depth + 1" if self._takes_depth(table.name) else f", {self._depth(table.name) + 1}"
+
+    # Layout: smaller fields first, then by number, as the C++ library lays tables out
+
+    @staticmethod
+    def _size(f: Field) -> tuple[int, str]:
+        return _SCALARS.get(f.type.kind, _OFFSET)
+
+    def _sorted(self, table: Table) -> list[Field]:
+        return sorted(table.fields, key=lambda f: (self._size(f)[0], f.slot))
+
+    def _constants(self, table: Table) -> str:
+        """What reading and writing a table need: its class, its fields, the vtables met so far, its layout."""
+        name = table.name
+        lines = [f"_PLANS_{name} = {{}}", f"_PACK_{name} = Struct({self._placed(table)[1]!r}).pack"]
+        if not name.endswith(_WRAPPER) and name != _ENVELOPE:
+            lines.insert(0, f"_{name} = model.{name}")
+        lines.append(f"_SLOTS_{name} = (")
+        for f in self._sorted(table):
+            size, code = self._size(f)
+            lines.append(f"    Slot({f.slot}, {size}, {code!r}, {f.type.kind not in _SCALARS}, {f.required}),")
+        if not table.fields:
+            lines[-1] += ")"
+            return "\n".join(lines)
+        return "\n".join([*lines, ")"])
+
+    def _placed(self, table: Table) -> tuple[dict[str, int], str, int]:
+        """Where a writer puts each field of a table, the `struct` layout for it, and the size of the whole."""
+        places, layout, end = {}, "<i", 4
+        for f in self._sorted(table):
+            size, code = self._size(f)
+            if size > 1 and end % 4:
+                layout += f"{-end % 4}x"
+                end += -end % 4
+            places[f.name] = end
+            layout += code
+            end += size
+        if end % 4:
+            layout += f"{-end % 4}x"
+            end += -end % 4
+        return places, layout, end
+
+    # Reading
+
+    def _plan(self, table: Table) -> list[str]:
+        """The lines that find the plan for the table at `position` and read its fields into variables."""
+        fields = self._sorted(table)
+        lines = [
+            "vtable = position - _I32(data, position)[0]",
+            "if vtable < 0:",
+            "    raise Doubt",
+            f"plan = _PLANS_{table.name}.get(data[vtable : vtable + data[vtable]])",
+            "if plan is None:",
+            f"    plan = learn(_PLANS_{table.name}, _SLOTS_{table.name}, data, vtable)",
+        ]
+        if fields:
+            places = "".join(f", {f.name}_at" for f in fields if f.type.kind not in _SCALARS)
+            lines.append(f"read{places} = plan" if places else "read = plan[0]")
+            lines.append("".join(f"{f.name}_, " for f in fields).rstrip(" ") + " = read(data, position)")
+        return lines
+
+    def _reader(self, table: Table) -> str:
+        depth = ", depth" if self._takes_depth(table.name) else ""
+        is_event = table.name in self.schema.unions["Event"].members
+        lines = [f"def _read_{table.name}(data, position, seen{', timestamp' if is_event else depth}):"]
+        if depth:
+            lines += ["    if depth > MAX_DEPTH:", "        raise Doubt"]
+        body = self._plan(table)
+        values = {}
+        for f in table.fields:
+            if f.type.kind != "utype":
+                more, values[f.name] = self._read_field(table, f)
+                body += more
+        if table.name.endswith(_WRAPPER):
+            body.append(f"return {next(iter(values.values()))}")
+        else:
+            arguments = (["timestamp=timestamp"] if is_event else []) + [f"{k}={v}" for k, v in values.items()]
+            body.append(f"return _{table.name}({', '.join(arguments)})")
+        return "\n".join(lines + [f"    {line}" for line in body])
+
+    def _read_field(self, table: Table, f: Field) -> tuple[list[str], str]:
+        """The lines that a field needs, and the expression of its value."""
+        name, kind = f"{f.name}_", f.type.kind
+        absent = f"{f.name}_at is None"
+        if kind == "enum":
+            return [], f"_{f.type.name}_{f.default}[{name}]"
+        if kind == "bool":
+            return [], f"True if {name} else False" if not f.default else f'{name} != 0'
+        if kind == "float64":
+            return [], f"{name} if {name}.__class__ is float else {f.default!r}"
+        if kind in _SCALARS:
+            return [], f"{name} or 0" if not f.default else f"{name} if {name}.__class__ is int else {f.default}"
+        place = f"position + {f.name}_at + {name}"
+        if kind == "string":
+            lines = self._read_string(name, place)
+            if f.required:
+                return lines, name
+            return [f"if {absent}:", f"    {name} = None", "else:", *(f"    {line}" for line in lines)], name
+        if kind == "table":
+            value = f"_read_{f.type.name}(data, {place}, seen{self._deeper(table, {f.type.name})})"
+        elif kind == "union":
+            members = set(self.schema.unions[f.type.name].members)
+            value = f"_READ_{f.type.name}[{f.name}_type_](data, {place}, seen{self._deeper(table, members)})"
+        else:
+            value = self._read_vector(table, f, place)
+        return [], value if f.required else f"None if {absent} else {value}"
+
+    @staticmethod
+    def _read_string(name: str, place: str) -> list[str]:
+        return [
+            f"at = {place}",
+            "size = U32(data, at)[0]",
+            "if 0 < size < 64:",
+            "    at += 4",
+            "    size += at",
+            "    if data[size]:",
+            "        raise Doubt",
+            f"    {name} = data[at:size].decode()",
+            "elif size:",
+            f"    {name} = long_string(data, at, size, seen)",
+            f"elif {name} and not data[at + 4]:",
+            f'    {name} = ""',
+            "else:",
+            "    raise Doubt",
+        ]
+
+    def _read_vector(self, table: Table, f: Field, place: str) -> str:
+        element = f.type.element
+        assert element
+        arguments = f"(data, {place}, {f.name}_, seen)"
+        simple = {"string": "strings", "float64": "doubles", "uint32": "numbers"}.get(element.kind)
+        if simple:
+            return simple + arguments
+        deeper = self._deeper(table, {element.name})
+        return f"tuple([_read_{element.name}(data, at + step, seen{deeper}) for at, step in offsets{arguments}])"
+
+    def _unions(self, without: str) -> str:
+        lines = []
+        for union in self.schema.unions.values():
+            if union.name != without:
+                lines.append(f"_READ_{union.name} = (")
+                lines += ["    refuse,", *(f"    _read_{member}," for member in union.members), ")"]
+                lines.append(f"_WRITE_{union.name} = {{")
+                for number, member in enumerate(union.members, 1):
+                    lines += [f"    {model}: ({number}, _write_{member})," for model in self._models(member)]
+                lines.append("}")
+        return "\n".join(lines)
+
+    def _models(self, member: str) -> list[str]:
+        """The model classes that stand for a table: for a wrapper, those of what it wraps."""
+        if not member.endswith(_WRAPPER):
+            return [f"model.{member}"]
+        inner = next(f for f in self.schema.tables[member].fields if f.type.kind != "utype").type
+        if inner.kind == "enum":
+            return [f"model.{inner.name}"]
+        return [model for each in self.schema.unions[inner.name].members for model in self._models(each)]
+
+    def _event_union(self, events: str) -> str:
+        members = self.schema.unions[events].members
+        return "\n".join(
+            [f"_READ_{events} = (", "    refuse,", *(f"    _read_{member}," for member in members), ")"]
+            + [f"_WRITE_{events} = {{"]
+            + [f"    model.{member}: ({number}, _write_{member})," for number, member in enumerate(members, 1)]
+            + ["}"]
+        )
+
+    def _read_message(self, events: str) -> str:
+        root, envelope = self.schema.tables[self.schema.root], self.schema.tables[_ENVELOPE]
+        head = [
+            "def decode(data):",
+            '    """Read a message from `bytes`; on anything unusual raise one of `layout.STUMBLES`."""',
+            "    seen = {0: len(data) // 8}",
+            "    position = U32(data, 0)[0]",
+        ]
+        body = [f"    {line}" for line in self._plan(root)]
+        body += [
+            f"    now = now_ if now_.__class__ is float else {root.fields[0].default!r}",
+            "    found = []",
+            "    known = -1",
+            f"    for at, step in offsets(data, position + {_ENVELOPES}_at + {_ENVELOPES}_, {_ENVELOPES}_, seen):",
+            "        position = at + step",
+            "        vtable = position - _I32(data, position)[0]",
+            "        if vtable != known:  # events share their vtable with the one before, as a rule",
+            "            if vtable < 0:",
+            "                raise Doubt",
+            f"            plan = _PLANS_{_ENVELOPE}.get(data[vtable : vtable + data[vtable]])",
+            "            if plan is None:",
+            f"                plan = learn(_PLANS_{_ENVELOPE}, _SLOTS_{_ENVELOPE}, data, vtable)",
+            "            read, event_at = plan",
+            "            known = vtable",
+            "        " + ", ".join(f"{f.name}_" for f in self._sorted(envelope)) + " = read(data, position)",
+            "        found.append(",
+            f"            _READ_{events}[event_type_](",
+            "                data,",
+            "                position + event_at + event_,",
+            "                seen,",
+            "                timestamp_ if timestamp_.__class__ is float else 0.0,",
+            "            )",
+            "        )",
+            f"    return _{root.name}(now, tuple(found))",
+        ]
+        return "\n".join(head + body)
+
+    # Writing
+
+    def _writer(self, table: Table) -> str:
+        depth = ", depth" if self._takes_depth(table.name) else ""
+        lines = [f"def _write_{table.name}(value, append, size, vtables{depth}):"]
+        if depth:
+            lines += ["    if depth > MAX_DEPTH:", "        raise Doubt"]
+        wrapper = table.name.endswith(_WRAPPER)
+        if not wrapper:
+            lines += [f"    if value.__class__ is not _{table.name}:", "        raise TypeError"]
+        for f in table.fields:
+            if f.type.kind not in _SCALARS:
+                source = "value" if wrapper else f"value.{f.name}"
+                lines += [f"    {line}" for line in self._write_child(table, f, source)]
+            elif f.optional:
+                lines.append(f"    {f.name} = value.{f.name}")
+        return "\n".join([*lines, *(f"    {line}" for line in self._write_table(table, wrapper))])
+
+    def _write_child(self, table: Table, f: Field, source: str) -> list[str]:
+        """The lines that write what an offset leads to, leaving its place (or None) in `<field>_place`."""
+        name, kind = f.name, f.type.kind
+        lines = [f"child = {source}"]
+        if kind == "string":
+            write = [
+                "text = child.encode()",
+                "length = len(text)",
+                "append(STRING[length](length, text) if length < 128 else write_long_string(text))",
+                "size += length + 8 & -4",
+            ]
+        elif kind == "table":
+            write = [f"size = _write_{f.type.name}(child, append, size, vtables{self._deeper(table, {f.type.name})})"]
+        elif kind == "union":
+            deeper = self._deeper(table, set(self.schema.unions[f.type.name].members))
+            write = [
+                f"{name}_type, write = _WRITE_{f.type.name}[child.__class__]",
+                f"size = write(child, append, size, vtables{deeper})",
+            ]
+        else:
+            write = self._write_vector(table, f)
+        if f.required:
+            return [*lines, *write, f"{name}_place = size"]
+        return [
+            *lines,
+            f"{name}_place = None",
+            "if child is not None:",
+            *(f"    {line}" for line in write),
+            f"    {name}_place = size",
+        ]
+
+    def _write_vector(self, table: Table, f: Field) -> list[str]:
+        element = f.type.element
+        assert element
+        simple = {"string": "strings", "float64": "doubles", "uint32": "numbers"}.get(element.kind)
+        if simple:
+            return [f"size = write_{simple}(child, append, size)"]
+        deeper = self._deeper(table, {element.name})
+        return [
+            "if child.__class__ is not tuple:",
+            "    raise TypeError",
+            "places = []",
+            "for each in child:",
+            f"    size = _write_{element.name}(each, append, size, vtables{deeper})",
+            "    places.append(size)",
+            "size = write_places(places, append, size)",
+        ]
+
+    def _vtable(self, table: Table, absent: set[str]) -> int:
+        """The number of the vtable in which these fields are absent."""
+        places, _, size = self._placed(table)
+        entries = [0 if f.name in absent else places[f.name] for f in table.fields]
+        numbers = [4 + 2 * len(entries), size, *entries]
+        self.vtables.append(b"".join(number.to_bytes(2, "little") for number in numbers) + bytes(-2 * len(numbers) % 4))
+        return len(self.vtables) - 1
+
+    def _write_table(self, table: Table, wrapper: bool) -> list[str]:
+        places, _, inline = self._placed(table)
+        optional = [f for f in table.fields if f.optional or (f.type.kind not in _SCALARS and not f.required)]
+        first = 0
+        for mask in range(2 ** len(optional)):
+            number = self._vtable(table, {f.name for bit, f in enumerate(optional) if not mask >> bit & 1})
+            first = first if mask else number
+        lines = []
+        choice = str(first)
+        if optional:
+            parts = [
+                f"({1 << bit} if {f.name if f.optional else f.name + '_place'} is not None else 0)"
+                for bit, f in enumerate(optional)
+            ]
+            lines.append(f"number = {first} + {' + '.join(parts)}")
+            choice = "number"
+        lines += self._find_vtable(choice)
+        lines += self._align(places, table, inline)
+        values = [self._packed(f, places[f.name], wrapper) for f in self._sorted(table)]
+        return [
+            *lines,
+            f"size += {inline}",
+            f"append(_PACK_{table.name}({', '.join(['vtable - size', *values])}))",
+            "return size",
+        ]
+
+    @staticmethod
+    def _find_vtable(choice: str) -> list[str]:
+        return [
+            f"vtable = vtables[{choice}]",
+            "if not vtable:",
+            f"    append(_VTABLES[{choice}])",
+            f"    size += len(_VTABLES[{choice}])",
+            f"    vtable = vtables[{choice}] = size",
+        ]
+
+    def _align(self, places: dict[str, int], table: Table, inline: int) -> list[str]:
+        """Padding, where the table has fields of eight bytes: the end of the message is aligned, so count from there."""
+        wide = [places[f.name] for f in table.fields if self._size(f)[0] == 8]
+        if not wide:
+            return []
+        return [f"if {'not ' if (wide[0] - inline) & 4 else ''}size & 4:", "    append(PAD4)", "    size += 4"]
+
+    def _packed(self, f: Field, place: int, wrapper: bool) -> str:
+        if f.type.kind == "utype":
+            return f.name
+        if f.type.kind not in _SCALARS:
+            written = f"size - {place} - {f.name}_place"
+            return written if f.required else f"0 if {f.name}_place is None else {written}"
+        if f.optional:
+            return f"0.0 if {f.name} is None else {f.name}"
+        source = "value" if wrapper else f"value.{f.name}"
+        return f"_FLAG[{source}]" if f.type.kind == "bool" else source
+
+    def _write_message(self, events: str) -> str:
+        root, envelope = self.schema.tables[self.schema.root], self.schema.tables[_ENVELOPE]
+        lines = [
+            "def encode(message):",
+            '    """Write a message; on anything that it cannot write raise one of the exceptions of Python."""',
+            "    pieces = []",
+            "    append = pieces.append",
+            "    vtables = [0] * len(_VTABLES)",
+            "    size = 0",
+            "    places = []",
+            "    if message.events.__class__ is not tuple:",
+            "        raise TypeError",
+            "    for event in message.events:",
+            f"        event_type, write = _WRITE_{events}[event.__class__]",
+            "        event_place = size = write(event, append, size, vtables)",
+        ]
+        for table, values in (
+            (envelope, {"timestamp": "event.timestamp", "event_type": "event_type", "event": "event_place"}),
+            (root, {"now": "message.now", _ENVELOPES: "events_place"}),
+        ):
+            indent = "        " if table is envelope else "    "
+            if table is root:
+                lines.append("    events_place = size = write_places(places, append, size)")
+            inner, _, inline = self._placed(table)
+            packed = [
+                values[f.name] if f.type.kind in _SCALARS else f"size - {inner[f.name]} - {values[f.name]}"
+                for f in self._sorted(table)
+            ]
+            body = self._find_vtable(str(self._vtable(table, set()))) + self._align(inner, table, inline)
+            body += [f"size += {inline}", f"append(_PACK_{table.name}({', '.join(['vtable - size', *packed])}))"]
+            lines += [indent + line for line in body]
+            if table is envelope:
+                lines.append("        places.append(size)")
+        lines += [
+            "    place = size",
+            "    size = size + 11 & -8",
+            "    append((size - place).to_bytes(4, 'little') + bytes(size - place - 4))",
+            "    pieces.reverse()",
+            '    return b"".join(pieces)',
+        ]
+        tables = ["_VTABLES = (", *(f"    {vtable!r}," for vtable in self.vtables), ")"]
+        return "\n".join([*tables, "", "", *lines])
