@@ -85,7 +85,8 @@ def _plain(value: Any) -> Any:
 
 # Reading
 
-_BLANK = re.compile(rb"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+_BLANK = re.compile(rb"(?:[ \t\r\n]+|//(?!/)[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+_DOCUMENTATION = re.compile(rb"///[^\r\n]*")
 _PLAIN_STRING = re.compile(rb'"([ !#-\[\]-~]*)"')
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
 _NUMBER = re.compile(
@@ -94,7 +95,7 @@ _NUMBER = re.compile(
 )
 _INTEGER = re.compile(r"\s*[+-]?(?:0[xX][0-9a-fA-F]+|[0-9]+)", re.ASCII)
 _DOUBLE = re.compile(
-    r"\s*[+-]?(?:0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?[0-9]+)?"
+    r"\s*[+-]?(?:0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+"
     r"|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)",
     re.ASCII | re.IGNORECASE,
 )
@@ -106,7 +107,7 @@ _PIECE = {quote: re.compile(rb"[^\x00-\x1f\\" + quote + rb"]+") for quote in (b'
 _HEX = {"u": re.compile(rb"[0-9a-fA-F]{4}"), "x": re.compile(rb"[0-9a-fA-F]{2}")}
 _BOM = b"\xef\xbb\xbf"
 _RANGES = {
-    "bool": (0, 1),
+    "bool": (0, 255),
     "enum": (-128, 127),
     "utype": (0, 255),
     "int32": (-(2**31), 2**31 - 1),
@@ -165,8 +166,13 @@ class _Parser:
     def peek(self) -> bytes:
         """The next character that means something, or nothing at the end."""
         blank = _BLANK.match(self.data, self.at, self.end)
-        if blank:
-            self.at = blank.end()
+        while blank:
+            start, self.at = blank.start(), blank.end()
+            # A documentation comment of the schema language, which must be on a line on its own.
+            comment = _DOCUMENTATION.match(self.data, self.at, self.end)
+            if not comment or (start and b"\n" not in self.data[start : self.at]):
+                break
+            blank = _BLANK.match(self.data, comment.end(), self.end)
         return self.data[self.at : min(self.at + 1, self.end)]
 
     def found(self) -> str:
@@ -397,11 +403,11 @@ class _Parser:
             if optional:
                 return None
             self.fail("this field cannot be null", start)
-        if text in ("true", "false") and (what == _IDENTIFIER or type_.kind == "bool"):
-            what, text = _NUMERAL, "1" if text == "true" else "0"
+        if type_.kind == "bool" and text in ("true", "false"):
+            return text == "true"
         if type_.kind == "float64":
             return self.double(text, start)
-        if what != _NUMERAL and (text[:1].isalpha() or text[:1] == "_") and type_.kind != "bool":
+        if what != _NUMERAL and (text[:1].isalpha() or text[:1] == "_"):
             return self.named(type_, text, start)
         if not _INTEGER.fullmatch(text.rstrip(" ")):
             what = "a number with a fraction or exponent" if what == _NUMERAL else what
