@@ -6,9 +6,22 @@ because a value cannot be written. Wrong calls of ordinary functions still raise
 
 from __future__ import annotations
 
+from reprlib import Repr
 from typing import Any
 
 __all__ = ["BuilderError", "DecodeError", "EncodeError", "HostSetError", "ProtocolError"]
+
+
+_repr = Repr()
+_repr.maxstring = _repr.maxother = _repr.maxlong = 60
+
+
+def shown(value: object) -> str:
+    """A value as an error shows it: its `repr`, shortened."""
+    try:
+        return _repr.repr(value)
+    except ValueError:  # Python does not write an int of thousands of digits
+        return f"an int of {value.bit_length()} bits" if isinstance(value, int) else f"a {type(value).__name__}"
 
 
 class ProtocolError(Exception):

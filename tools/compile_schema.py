@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from schema_compiler import codec, description, reflection
+from schema_compiler import codec, description, native, reflection
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "schema" / "batprotocol.fbs"
@@ -69,12 +69,13 @@ def run_flatc() -> dict[Path, bytes]:
 def derive(bfbs: bytes, source: bytes) -> dict[Path, bytes]:
     """What we make of the reflection schema."""
     schema = reflection.read(bfbs)
-    modules = {
-        "__init__": '"""What the build makes of the schema. Private: use `batprotocol` and `batprotocol.fb`."""\n',
-        "description": description.write(schema, source.decode(), sha256(source)),
-        "codec": codec.write(schema),
+    texts = {
+        "__init__.py": '"""What the build makes of the schema. Private: use `batprotocol` and `batprotocol.fb`."""\n',
+        "description.py": description.write(schema, source.decode(), sha256(source)),
+        "codec.py": codec.write(schema),
+        "native_schema.h": native.write(schema),
     }
-    return {Path("_schema") / f"{name}.py": text.encode() for name, text in modules.items()}
+    return {Path("_schema") / name: text.encode() for name, text in texts.items()}
 
 
 def manifest(files: dict[Path, bytes], source: bytes, flatc: str) -> bytes:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeAlias, Union
 
-from batprotocol.errors import HostSetError
+from batprotocol.errors import HostSetError, shown
 
 if TYPE_CHECKING:
     from procset import ProcSet
@@ -22,7 +22,8 @@ HostSet: TypeAlias = Union[str, int, Iterable[int], "ProcSet"]
 
 _INTERVAL = re.compile(r"([0-9]+)(?:-([0-9]+))?", re.ASCII)
 _DIGITS = 20  # more than any uint64 has; int() of a million digits would take its time
-_CANONICAL = re.compile(r"[0-9]{1,9}")  # one host: by far the most frequent set, and canonical as it stands
+# By far the most frequent sets, canonical as they stand: one host, or one interval.
+_SIMPLE = re.compile(r"(0|[1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?", re.ASCII)
 
 
 def parse_hosts(text: str) -> ProcSet:
@@ -43,10 +44,10 @@ def parse_hosts(text: str) -> ProcSet:
     for part in text.replace(",", " ").split():
         found = _INTERVAL.fullmatch(part)
         if not found or max(map(len, part.split("-"))) > _DIGITS:
-            raise HostSetError(f"{_short(text)} is not a host set: {_short(part)} is no host and no interval a-b")
+            raise HostSetError(f"{shown(text)} is not a host set: {shown(part)} is no host and no interval a-b")
         first, last = int(found[1]), int(found[2] or found[1])
         if first > last:
-            raise HostSetError(f"{_short(text)} is not a host set: the interval {part} is descending")
+            raise HostSetError(f"{shown(text)} is not a host set: the interval {part} is descending")
         intervals.append((first, last))
     return ProcSet(*intervals)
 
@@ -66,17 +67,20 @@ def format_hosts(hosts: HostSet) -> str:
     from procset import ProcSet
 
     if isinstance(hosts, str):
-        return hosts if _CANONICAL.fullmatch(hosts) and hosts[0] != "0" else str(parse_hosts(hosts))
-    if isinstance(hosts, int) and not isinstance(hosts, bool):
-        members: Iterable[object] = (hosts,)
-    elif isinstance(hosts, ProcSet):
+        simple = _SIMPLE.fullmatch(hosts)
+        if simple and (simple[2] is None or int(simple[1]) < int(simple[2])):
+            return hosts
+        return str(parse_hosts(hosts))
+    if isinstance(hosts, ProcSet):
         if hosts and hosts.min < 0:
             raise HostSetError(f"a host is an integer >= 0, got {hosts.min}")
         return str(hosts)
-    elif isinstance(hosts, Iterable) and not isinstance(hosts, bytes | dict):
-        members = hosts
+    if isinstance(hosts, Iterable) and not isinstance(hosts, bytes | dict):
+        members: Iterable[object] = hosts
+    elif hasattr(hosts, "__index__"):
+        members = (hosts,)
     else:
-        raise HostSetError(f"a host set is a string, an int, an iterable of ints or a ProcSet, got {_short(hosts)}")
+        raise HostSetError(f"a host set is a string, an int, an iterable of ints or a ProcSet, got {shown(hosts)}")
     return str(ProcSet(*map(_host, members)))
 
 
@@ -84,12 +88,7 @@ def _host(host: object) -> int:
     try:
         number = host.__index__()  # type: ignore[attr-defined]  # numpy's integers are welcome
     except AttributeError:
-        raise HostSetError(f"a host is an integer >= 0, got {_short(host)}") from None
+        raise HostSetError(f"a host is an integer >= 0, got {shown(host)}") from None
     if isinstance(host, bool) or number < 0:
-        raise HostSetError(f"a host is an integer >= 0, got {_short(host)}")
+        raise HostSetError(f"a host is an integer >= 0, got {shown(host)}")
     return int(number)
-
-
-def _short(thing: object) -> str:
-    text = repr(thing)
-    return text if len(text) <= 60 else text[:57] + "..."

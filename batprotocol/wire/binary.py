@@ -1,23 +1,25 @@
 """The binary format: flatbuffers.
 
-Two readers, one result. The generated codec reads and writes what usual writers write, fast; what it stumbles over goes
-to the careful reader (or, when writing, to the checks), which either reads it after all or says what is wrong.
+Two engines read and write what usual writers write, fast: one in C, if it was compiled when the package was installed,
+and the generated codec in Python. What either stumbles over goes to the careful reader (or, when writing, to the
+checks), which either reads it after all or says what is wrong. So both take the same bytes and give the same errors.
 """
 
 from __future__ import annotations
 
+import os
 import struct
+from collections.abc import Callable
+from typing import NamedTuple
 
+from batprotocol import model
 from batprotocol._schema import codec
 from batprotocol.errors import DecodeError, EncodeError
 from batprotocol.model import Message
 from batprotocol.wire import check, reader, tree
 from batprotocol.wire.layout import STUMBLES, Doubt
 
-__all__ = ["ENGINE", "decode", "encode"]
-
-ENGINE = "python"
-"""Which engine reads and writes: "python"."""
+__all__ = ["ENGINE", "ENGINES", "Engine", "decode", "encode", "use_engine"]
 
 _CANNOT_WRITE = (
     AttributeError,
@@ -33,15 +35,22 @@ _CANNOT_WRITE = (
 )
 
 
-def decode(data: bytes | bytearray | memoryview) -> Message:
-    """Read a message from a flatbuffer.
+class Engine(NamedTuple):
+    """What reads and writes: `decode(bytes) -> Message` and `encode(Message) -> bytes`."""
 
-    Args:
-        data: the bytes. What follows the flatbuffer, and fields that only a newer schema has, are ignored.
+    decode: Callable[[bytes | bytearray | memoryview], Message]
+    encode: Callable[[Message], bytes]
 
-    Raises:
-        DecodeError: not a message; `path` and `offset` say where, `partial` holds what could be read.
-    """
+
+def _as_bytes(data: bytes | bytearray | memoryview) -> bytes:
+    if isinstance(data, bytes):
+        return data
+    if isinstance(data, bytearray | memoryview):
+        return bytes(data)
+    raise DecodeError(f"a binary message is bytes, got a {type(data).__name__}")
+
+
+def _decode(data: bytes | bytearray | memoryview) -> Message:
     data = _as_bytes(data)
     try:
         message: Message = codec.decode(data)
@@ -50,12 +59,7 @@ def decode(data: bytes | bytearray | memoryview) -> Message:
     return message
 
 
-def encode(message: Message) -> bytes:
-    """Write a message as a flatbuffer, which the C++ library's verifier accepts.
-
-    Raises:
-        EncodeError: a field holds what the wire cannot carry; `path` names it.
-    """
+def _encode(message: Message) -> bytes:
     if not isinstance(message, Message):
         raise EncodeError(f"expected a Message, got a {type(message).__name__}")
     try:
@@ -68,9 +72,60 @@ def encode(message: Message) -> bytes:
     return data
 
 
-def _as_bytes(data: bytes | bytearray | memoryview) -> bytes:
-    if isinstance(data, bytes):
-        return data
-    if isinstance(data, bytearray | memoryview):
-        return bytes(data)
-    raise DecodeError(f"a binary message is bytes, got a {type(data).__name__}")
+def _native() -> Engine | None:
+    """The engine in C, or None where it was not compiled or does not work."""
+    try:
+        from batprotocol.wire import _native as native
+    except ImportError:
+        return None
+
+    def read_carefully(data: bytes | bytearray | memoryview) -> Message:
+        if not isinstance(data, bytes):
+            return native.decode(_as_bytes(data))
+        return tree.to_message(reader.read(data))
+
+    native.bind(model, read_carefully, _encode)
+    return Engine(native.decode, native.encode)
+
+
+def _engines() -> dict[str, Engine]:
+    engines = {"python": Engine(_decode, _encode)}
+    wanted = os.environ.get("BATPROTOCOL_ENGINE", "")
+    if wanted not in ("", "python", "native"):
+        raise ImportError(f"BATPROTOCOL_ENGINE is {wanted!r}; it can be 'native' or 'python'")
+    native = _native()
+    if native:
+        engines["native"] = native
+    elif wanted == "native":
+        raise ImportError("BATPROTOCOL_ENGINE is 'native', but the native engine was not compiled, or not for here")
+    return engines
+
+
+ENGINES: dict[str, Engine] = _engines()
+"""The engines at hand by name: "python" always, "native" where it was compiled."""
+
+ENGINE: str
+"""Which engine reads and writes: "native" where it was compiled, unless BATPROTOCOL_ENGINE is "python"."""
+
+decode: Callable[[bytes | bytearray | memoryview], Message]
+"""Read a message from a flatbuffer.
+
+Its argument are the bytes; what follows the flatbuffer, and fields that only a newer schema has, are ignored. It raises
+`DecodeError` if they are no message: `path` and `offset` say where, `partial` holds what could be read.
+"""
+
+encode: Callable[[Message], bytes]
+"""Write a message as a flatbuffer, which the C++ library's verifier accepts.
+
+It raises `EncodeError` if a field holds what the wire cannot carry; `path` names it.
+"""
+
+
+def use_engine(name: str) -> None:
+    """Read and write with this engine from here on, in the whole process. `KeyError` if it is not at hand."""
+    global ENGINE, decode, encode
+    decode, encode = ENGINES[name]
+    ENGINE = name
+
+
+use_engine("python" if os.environ.get("BATPROTOCOL_ENGINE") == "python" else next(reversed(ENGINES)))

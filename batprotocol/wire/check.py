@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, NoReturn
 
 from batprotocol._schema.description import TABLES, Field, Type
-from batprotocol.errors import EncodeError
+from batprotocol.errors import EncodeError, shown
 from batprotocol.model import Doubles, Message, ProtocolEnum, Value
 from batprotocol.wire.binding import ENVELOPE, class_of, enum_of, member_of, wrapped
 from batprotocol.wire.layout import MAX_DEPTH
@@ -108,7 +108,7 @@ def _text(value: Any, depth: int) -> None:
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            raise EncodeError(f"expected text that UTF-8 can carry, got {_short(value)}: {error.reason}") from None
+            raise EncodeError(f"expected text that UTF-8 can carry, got {shown(value)}: {error.reason}") from None
 
 
 def _flag(value: Any, depth: int) -> None:
@@ -124,17 +124,18 @@ def _double(value: Any, depth: int) -> None:
     try:
         float(value)
     except (ValueError, TypeError, OverflowError) as error:
-        raise EncodeError(f"expected a double, got {_short(value)}: {error}") from None
+        raise EncodeError(f"expected a double, got {shown(value)}: {error}") from None
 
 
 def _integer(kind: str) -> _Check:
     least, most = _RANGES[kind]
+    article = "an" if kind == "int32" else "a"
 
     def check_integer(value: Any, depth: int) -> None:
         if isinstance(value, bool) or not hasattr(type(value), "__index__"):
             _refuse(f"an integer ({kind})", value)
         if not least <= operator.index(value) <= most:
-            raise EncodeError(f"expected {'an' if kind[0] == 'i' else 'a'} {kind}, in [{least}, {most}], got {value}")
+            raise EncodeError(f"expected {article} {kind}, in [{least}, {most}], got {shown(value)}")
 
     return check_integer
 
@@ -205,7 +206,7 @@ def _vector(element: Type) -> _Check:
 
 def _sequence(value: Any, name: str, check_element: _Check, depth: int) -> None:
     if type(value) is not tuple:
-        raise EncodeError(f"expected a sequence, got {_short(value)}", name)
+        raise EncodeError(f"expected a sequence, got {shown(value)}", name)
     try:
         _each(value, check_element, depth)
     except EncodeError as error:
@@ -233,9 +234,4 @@ def _below(error: EncodeError, name: str) -> EncodeError:
 
 
 def _refuse(expected: str, value: object) -> NoReturn:
-    raise EncodeError(f"expected {expected}, got {_short(value)} ({type(value).__name__})")
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    raise EncodeError(f"expected {expected}, got {shown(value)} ({type(value).__name__})")

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, NoReturn
 
 from batprotocol._schema.description import ENUMS, TABLES, UNIONS, Field, Type
-from batprotocol.errors import DecodeError, EncodeError
+from batprotocol.errors import DecodeError, EncodeError, shown
 from batprotocol.model import Doubles, Message
 from batprotocol.wire import check
 from batprotocol.wire.binding import ROOT, names_of
@@ -411,7 +411,7 @@ class _Parser:
             return self.named(type_, text, start)
         if not _INTEGER.fullmatch(text.rstrip(" ")):
             what = "a number with a fraction or exponent" if what == _NUMERAL else what
-            self.fail(f"expected {self.described(type_)}, found {what}, {_short(text)}", start)
+            self.fail(f"expected {self.described(type_)}, found {what}, {_quoted(text)}", start)
         return self.integer(type_, text.strip(), start)
 
     @staticmethod
@@ -423,7 +423,7 @@ class _Parser:
     def double(self, text: str, start: int) -> float:
         text = text.rstrip(" ")
         if not _DOUBLE.fullmatch(text):
-            self.fail(f"expected a double, found {_short(text)}", start)
+            self.fail(f"expected a double, found {_quoted(text)}", start)
         try:
             return float.fromhex(text) if "x" in text or "X" in text else float(text)
         except OverflowError:
@@ -436,7 +436,7 @@ class _Parser:
         digits = (digits[2:] if base == 16 else digits).lstrip("0")
         value = int(digits[:32] or "0", base) * (-1 if text.startswith("-") else 1)
         if not least <= value <= most or len(digits) > 32:
-            self.fail(f"expected {self.described(type_)}, in [{least}, {most}], found {_short(text)}", start)
+            self.fail(f"expected {self.described(type_)}, in [{least}, {most}], found {_quoted(text)}", start)
         if type_.kind == "bool":
             return bool(value)
         if type_.kind == "utype":
@@ -450,14 +450,14 @@ class _Parser:
         """An enum's or a union's member by name; names separated by spaces are or-ed, as the C++ parser does."""
         if type_.kind == "utype":
             if text != "NONE" and text not in UNIONS[type_.name].members:
-                self.fail(f"{type_.name} has no member {_short(text)}", start)
+                self.fail(f"{type_.name} has no member {_quoted(text)}", start)
             return text
         if type_.kind != "enum":
-            self.fail(f"expected {self.described(type_)}, found {_short(text)}", start)
+            self.fail(f"expected {self.described(type_)}, found {_quoted(text)}", start)
         values, number = ENUMS[type_.name].values, 0
         for word in text.split(" "):
             if word not in values:
-                self.fail(f"{type_.name} has no member {_short(word)}", start)
+                self.fail(f"{type_.name} has no member {_quoted(word)}", start)
             number |= values[word]
         return names_of(type_.name).get(number, number)
 
@@ -469,7 +469,7 @@ class _Parser:
         if first not in (b"{", b"["):
             what, text, start = self.scalar()
             if what == _IDENTIFIER and text not in ("true", "false", "null"):
-                self.fail(f"expected a value, found {_short(text)}", start)
+                self.fail(f"expected a value, found {_quoted(text)}", start)
             return
         closing = b"}" if first == b"{" else b"]"
         self.at += 1
@@ -487,6 +487,5 @@ class _Parser:
         self.skip(depth + 1)
 
 
-def _short(text: str) -> str:
-    shown = repr(text.rstrip("\0"))
-    return shown if len(shown) <= 60 else shown[:57] + "..."
+def _quoted(text: str) -> str:
+    return shown(text.rstrip("\0"))

@@ -72,11 +72,11 @@ def _read_AllStaticExternalEventsHaveBeenInjectedEvent(data, position, seen, tim
 def _write_AllStaticExternalEventsHaveBeenInjectedEvent(value, append, size, vtables):
     if value.__class__ is not _AllStaticExternalEventsHaveBeenInjectedEvent:
         raise TypeError
-    vtable = vtables[0]
+    vtable = vtables[1]
     if not vtable:
-        append(_VTABLES[0])
-        size += len(_VTABLES[0])
-        vtable = vtables[0] = size
+        append(_VTABLES[1])
+        size += len(_VTABLES[1])
+        vtable = vtables[1] = size
     size += 4
     append(_PACK_AllStaticExternalEventsHaveBeenInjectedEvent(vtable - size))
     return size
@@ -101,11 +101,11 @@ def _read_AllStaticJobsHaveBeenSubmittedEvent(data, position, seen, timestamp):
 def _write_AllStaticJobsHaveBeenSubmittedEvent(value, append, size, vtables):
     if value.__class__ is not _AllStaticJobsHaveBeenSubmittedEvent:
         raise TypeError
-    vtable = vtables[1]
+    vtable = vtables[2]
     if not vtable:
-        append(_VTABLES[1])
-        size += len(_VTABLES[1])
-        vtable = vtables[1] = size
+        append(_VTABLES[2])
+        size += len(_VTABLES[2])
+        vtable = vtables[2] = size
     size += 4
     append(_PACK_AllStaticJobsHaveBeenSubmittedEvent(vtable - size))
     return size
@@ -135,11 +135,11 @@ def _read_OneShot(data, position, seen):
 def _write_OneShot(value, append, size, vtables):
     if value.__class__ is not _OneShot:
         raise TypeError
-    vtable = vtables[2]
+    vtable = vtables[59]
     if not vtable:
-        append(_VTABLES[2])
-        size += len(_VTABLES[2])
-        vtable = vtables[2] = size
+        append(_VTABLES[59])
+        size += len(_VTABLES[59])
+        vtable = vtables[59] = size
     if size & 4:
         append(PAD4)
         size += 4
@@ -171,11 +171,11 @@ def _read_FinitePeriodNumber(data, position, seen):
 def _write_FinitePeriodNumber(value, append, size, vtables):
     if value.__class__ is not _FinitePeriodNumber:
         raise TypeError
-    vtable = vtables[3]
+    vtable = vtables[24]
     if not vtable:
-        append(_VTABLES[3])
-        size += len(_VTABLES[3])
-        vtable = vtables[3] = size
+        append(_VTABLES[24])
+        size += len(_VTABLES[24])
+        vtable = vtables[24] = size
     size += 8
     append(_PACK_FinitePeriodNumber(vtable - size, value.nb_periods))
     return size
@@ -200,11 +200,11 @@ def _read_Infinite(data, position, seen):
 def _write_Infinite(value, append, size, vtables):
     if value.__class__ is not _Infinite:
         raise TypeError
-    vtable = vtables[4]
+    vtable = vtables[36]
     if not vtable:
-        append(_VTABLES[4])
-        size += len(_VTABLES[4])
-        vtable = vtables[4] = size
+        append(_VTABLES[36])
+        size += len(_VTABLES[36])
+        vtable = vtables[36] = size
     size += 4
     append(_PACK_Infinite(vtable - size))
     return size
@@ -241,11 +241,11 @@ def _write_Periodic(value, append, size, vtables):
     mode_type, write = _WRITE_PeriodicMode[child.__class__]
     size = write(child, append, size, vtables)
     mode_place = size
-    vtable = vtables[5]
+    vtable = vtables[68]
     if not vtable:
-        append(_VTABLES[5])
-        size += len(_VTABLES[5])
-        vtable = vtables[5] = size
+        append(_VTABLES[68])
+        size += len(_VTABLES[68])
+        vtable = vtables[68] = size
     if size & 4:
         append(PAD4)
         size += 4
@@ -303,11 +303,11 @@ def _write_CallMeLaterEvent(value, append, size, vtables):
     when_type, write = _WRITE_TemporalTrigger[child.__class__]
     size = write(child, append, size, vtables)
     when_place = size
-    vtable = vtables[6]
+    vtable = vtables[5]
     if not vtable:
-        append(_VTABLES[6])
-        size += len(_VTABLES[6])
-        vtable = vtables[6] = size
+        append(_VTABLES[5])
+        size += len(_VTABLES[5])
+        vtable = vtables[5] = size
     size += 16
     append(_PACK_CallMeLaterEvent(vtable - size, when_type, size - 8 - call_me_later_id_place, size - 12 - when_place))
     return size
@@ -357,11 +357,11 @@ def _write_ChangeHostsPStateEvent(value, append, size, vtables):
     append(STRING[length](length, text) if length < 128 else write_long_string(text))
     size += length + 8 & -4
     host_ids_place = size
-    vtable = vtables[7]
+    vtable = vtables[6]
     if not vtable:
-        append(_VTABLES[7])
-        size += len(_VTABLES[7])
-        vtable = vtables[7] = size
+        append(_VTABLES[6])
+        size += len(_VTABLES[6])
+        vtable = vtables[6] = size
     size += 12
     append(_PACK_ChangeHostsPStateEvent(vtable - size, size - 4 - host_ids_place, value.pstate))
     return size
@@ -386,11 +386,11 @@ def _read_ArithmeticMean(data, position, seen):
 def _write_ArithmeticMean(value, append, size, vtables):
     if value.__class__ is not _ArithmeticMean:
         raise TypeError
-    vtable = vtables[8]
+    vtable = vtables[4]
     if not vtable:
-        append(_VTABLES[8])
-        size += len(_VTABLES[8])
-        vtable = vtables[8] = size
+        append(_VTABLES[4])
+        size += len(_VTABLES[4])
+        vtable = vtables[4] = size
     size += 4
     append(_PACK_ArithmeticMean(vtable - size))
     return size
@@ -415,11 +415,11 @@ def _read_ExponentialMovingAverage(data, position, seen):
 def _write_ExponentialMovingAverage(value, append, size, vtables):
     if value.__class__ is not _ExponentialMovingAverage:
         raise TypeError
-    vtable = vtables[9]
+    vtable = vtables[20]
     if not vtable:
-        append(_VTABLES[9])
-        size += len(_VTABLES[9])
-        vtable = vtables[9] = size
+        append(_VTABLES[20])
+        size += len(_VTABLES[20])
+        vtable = vtables[20] = size
     size += 4
     append(_PACK_ExponentialMovingAverage(vtable - size))
     return size
@@ -468,11 +468,11 @@ def _write_HostResources(value, append, size, vtables):
     append(STRING[length](length, text) if length < 128 else write_long_string(text))
     size += length + 8 & -4
     host_ids_place = size
-    vtable = vtables[10]
+    vtable = vtables[33]
     if not vtable:
-        append(_VTABLES[10])
-        size += len(_VTABLES[10])
-        vtable = vtables[10] = size
+        append(_VTABLES[33])
+        size += len(_VTABLES[33])
+        vtable = vtables[33] = size
     size += 8
     append(_PACK_HostResources(vtable - size, size - 4 - host_ids_place))
     return size
@@ -504,11 +504,11 @@ def _write_LinkResources(value, append, size, vtables):
     child = value.link_ids
     size = write_strings(child, append, size)
     link_ids_place = size
-    vtable = vtables[11]
+    vtable = vtables[52]
     if not vtable:
-        append(_VTABLES[11])
-        size += len(_VTABLES[11])
-        vtable = vtables[11] = size
+        append(_VTABLES[52])
+        size += len(_VTABLES[52])
+        vtable = vtables[52] = size
     size += 8
     append(_PACK_LinkResources(vtable - size, size - 4 - link_ids_place))
     return size
@@ -533,11 +533,11 @@ def _read_NoFiltering(data, position, seen):
 def _write_NoFiltering(value, append, size, vtables):
     if value.__class__ is not _NoFiltering:
         raise TypeError
-    vtable = vtables[12]
+    vtable = vtables[54]
     if not vtable:
-        append(_VTABLES[12])
-        size += len(_VTABLES[12])
-        vtable = vtables[12] = size
+        append(_VTABLES[54])
+        size += len(_VTABLES[54])
+        vtable = vtables[54] = size
     size += 4
     append(_PACK_NoFiltering(vtable - size))
     return size
@@ -562,11 +562,11 @@ def _read_NoProbeDataAccumulation(data, position, seen):
 def _write_NoProbeDataAccumulation(value, append, size, vtables):
     if value.__class__ is not _NoProbeDataAccumulation:
         raise TypeError
-    vtable = vtables[13]
+    vtable = vtables[55]
     if not vtable:
-        append(_VTABLES[13])
-        size += len(_VTABLES[13])
-        vtable = vtables[13] = size
+        append(_VTABLES[55])
+        size += len(_VTABLES[55])
+        vtable = vtables[55] = size
     size += 4
     append(_PACK_NoProbeDataAccumulation(vtable - size))
     return size
@@ -591,11 +591,11 @@ def _read_NoResourcesAggregation(data, position, seen):
 def _write_NoResourcesAggregation(value, append, size, vtables):
     if value.__class__ is not _NoResourcesAggregation:
         raise TypeError
-    vtable = vtables[14]
+    vtable = vtables[57]
     if not vtable:
-        append(_VTABLES[14])
-        size += len(_VTABLES[14])
-        vtable = vtables[14] = size
+        append(_VTABLES[57])
+        size += len(_VTABLES[57])
+        vtable = vtables[57] = size
     size += 4
     append(_PACK_NoResourcesAggregation(vtable - size))
     return size
@@ -620,11 +620,11 @@ def _read_NoTemporalAggregation(data, position, seen):
 def _write_NoTemporalAggregation(value, append, size, vtables):
     if value.__class__ is not _NoTemporalAggregation:
         raise TypeError
-    vtable = vtables[15]
+    vtable = vtables[58]
     if not vtable:
-        append(_VTABLES[15])
-        size += len(_VTABLES[15])
-        vtable = vtables[15] = size
+        append(_VTABLES[58])
+        size += len(_VTABLES[58])
+        vtable = vtables[58] = size
     size += 4
     append(_PACK_NoTemporalAggregation(vtable - size))
     return size
@@ -649,11 +649,11 @@ def _read_NoReset(data, position, seen):
 def _write_NoReset(value, append, size, vtables):
     if value.__class__ is not _NoReset:
         raise TypeError
-    vtable = vtables[16]
+    vtable = vtables[56]
     if not vtable:
-        append(_VTABLES[16])
-        size += len(_VTABLES[16])
-        vtable = vtables[16] = size
+        append(_VTABLES[56])
+        size += len(_VTABLES[56])
+        vtable = vtables[56] = size
     size += 4
     append(_PACK_NoReset(vtable - size))
     return size
@@ -682,11 +682,11 @@ def _read_ProbeAccumulationReset(data, position, seen):
 def _write_ProbeAccumulationReset(value, append, size, vtables):
     if value.__class__ is not _ProbeAccumulationReset:
         raise TypeError
-    vtable = vtables[17]
+    vtable = vtables[70]
     if not vtable:
-        append(_VTABLES[17])
-        size += len(_VTABLES[17])
-        vtable = vtables[17] = size
+        append(_VTABLES[70])
+        size += len(_VTABLES[70])
+        vtable = vtables[70] = size
     if size & 4:
         append(PAD4)
         size += 4
@@ -725,11 +725,11 @@ def _write_ProbeDataAccumulation(value, append, size, vtables):
     reset_mode_type, write = _WRITE_ResetMode[child.__class__]
     size = write(child, append, size, vtables)
     reset_mode_place = size
-    vtable = vtables[18]
+    vtable = vtables[71]
     if not vtable:
-        append(_VTABLES[18])
-        size += len(_VTABLES[18])
-        vtable = vtables[18] = size
+        append(_VTABLES[71])
+        size += len(_VTABLES[71])
+        vtable = vtables[71] = size
     size += 12
     append(_PACK_ProbeDataAccumulation(vtable - size, reset_mode_type, value.cumulative_function, _FLAG[value.temporal_normalization], size - 8 - reset_mode_place))
     return size
@@ -758,11 +758,11 @@ def _read_QuantileFunction(data, position, seen):
 def _write_QuantileFunction(value, append, size, vtables):
     if value.__class__ is not _QuantileFunction:
         raise TypeError
-    vtable = vtables[19]
+    vtable = vtables[76]
     if not vtable:
-        append(_VTABLES[19])
-        size += len(_VTABLES[19])
-        vtable = vtables[19] = size
+        append(_VTABLES[76])
+        size += len(_VTABLES[76])
+        vtable = vtables[76] = size
     if size & 4:
         append(PAD4)
         size += 4
@@ -790,11 +790,11 @@ def _read_SlidingWindowOperation(data, position, seen):
 def _write_SlidingWindowOperation(value, append, size, vtables):
     if value.__class__ is not _SlidingWindowOperation:
         raise TypeError
-    vtable = vtables[20]
+    vtable = vtables[89]
     if not vtable:
-        append(_VTABLES[20])
-        size += len(_VTABLES[20])
-        vtable = vtables[20] = size
+        append(_VTABLES[89])
+        size += len(_VTABLES[89])
+        vtable = vtables[89] = size
     size += 4
     append(_PACK_SlidingWindowOperation(vtable - size))
     return size
@@ -819,11 +819,11 @@ def _read_Sum(data, position, seen):
 def _write_Sum(value, append, size, vtables):
     if value.__class__ is not _Sum:
         raise TypeError
-    vtable = vtables[21]
+    vtable = vtables[93]
     if not vtable:
-        append(_VTABLES[21])
-        size += len(_VTABLES[21])
-        vtable = vtables[21] = size
+        append(_VTABLES[93])
+        size += len(_VTABLES[93])
+        vtable = vtables[93] = size
     size += 4
     append(_PACK_Sum(vtable - size))
     return size
@@ -854,11 +854,11 @@ def _write_TemporalTriggerWrapper(value, append, size, vtables):
     temporal_trigger_type, write = _WRITE_TemporalTrigger[child.__class__]
     size = write(child, append, size, vtables)
     temporal_trigger_place = size
-    vtable = vtables[22]
+    vtable = vtables[94]
     if not vtable:
-        append(_VTABLES[22])
-        size += len(_VTABLES[22])
-        vtable = vtables[22] = size
+        append(_VTABLES[94])
+        size += len(_VTABLES[94])
+        vtable = vtables[94] = size
     size += 12
     append(_PACK_TemporalTriggerWrapper(vtable - size, temporal_trigger_type, size - 8 - temporal_trigger_place))
     return size
@@ -888,11 +888,11 @@ def _read_ThresholdFilteringFunction(data, position, seen):
 def _write_ThresholdFilteringFunction(value, append, size, vtables):
     if value.__class__ is not _ThresholdFilteringFunction:
         raise TypeError
-    vtable = vtables[23]
+    vtable = vtables[95]
     if not vtable:
-        append(_VTABLES[23])
-        size += len(_VTABLES[23])
-        vtable = vtables[23] = size
+        append(_VTABLES[95])
+        size += len(_VTABLES[95])
+        vtable = vtables[95] = size
     if size & 4:
         append(PAD4)
         size += 4
@@ -981,11 +981,11 @@ def _write_CreateProbeEvent(value, append, size, vtables):
     emission_filtering_policy_type, write = _WRITE_ProbeEmissionFilteringPolicy[child.__class__]
     size = write(child, append, size, vtables)
     emission_filtering_policy_place = size
-    vtable = vtables[24]
+    vtable = vtables[7]
     if not vtable:
-        append(_VTABLES[24])
-        size += len(_VTABLES[24])
-        vtable = vtables[24] = size
+        append(_VTABLES[7])
+        size += len(_VTABLES[7])
+        vtable = vtables[7] = size
     size += 40
     append(_PACK_CreateProbeEvent(vtable - size, value.metrics, resources_type, data_accumulation_strategy_type, measurement_triggering_policy_type, resources_aggregation_function_type, temporal_aggregation_function_type, emission_filtering_policy_type, size - 12 - probe_id_place, size - 16 - resources_place, size - 20 - data_accumulation_strategy_place, size - 24 - measurement_triggering_policy_place, size - 28 - resources_aggregation_function_place, size - 32 - temporal_aggregation_function_place, size - 36 - emission_filtering_policy_place))
     return size
@@ -1019,11 +1019,11 @@ def _read_EDCRequestedSimulationFeatures(data, position, seen):
 def _write_EDCRequestedSimulationFeatures(value, append, size, vtables):
     if value.__class__ is not _EDCRequestedSimulationFeatures:
         raise TypeError
-    vtable = vtables[25]
+    vtable = vtables[14]
     if not vtable:
-        append(_VTABLES[25])
-        size += len(_VTABLES[25])
-        vtable = vtables[25] = size
+        append(_VTABLES[14])
+        size += len(_VTABLES[14])
+        vtable = vtables[14] = size
     size += 12
     append(_PACK_EDCRequestedSimulationFeatures(vtable - size, _FLAG[value.dynamic_registration], _FLAG[value.profile_reuse], _FLAG[value.acknowledge_dynamic_jobs], _FLAG[value.forward_profiles_on_job_submission], _FLAG[value.forward_profiles_on_jobs_killed], _FLAG[value.forward_profiles_on_simulation_begins]))
     return size
@@ -1170,7 +1170,7 @@ def _write_EDCHelloEvent(value, append, size, vtables):
     child = value.requested_simulation_features
     size = _write_EDCRequestedSimulationFeatures(child, append, size, vtables)
     requested_simulation_features_place = size
-    number = 26 + (1 if batprotocol_commit_place is not None else 0) + (2 if decision_component_commit_place is not None else 0)
+    number = 10 + (1 if batprotocol_commit_place is not None else 0) + (2 if decision_component_commit_place is not None else 0)
     vtable = vtables[number]
     if not vtable:
         append(_VTABLES[number])
@@ -1207,11 +1207,11 @@ def _write_CustomExecutorToHostMapping(value, append, size, vtables):
     child = value.mapping
     size = write_numbers(child, append, size)
     mapping_place = size
-    vtable = vtables[30]
+    vtable = vtables[8]
     if not vtable:
-        append(_VTABLES[30])
-        size += len(_VTABLES[30])
-        vtable = vtables[30] = size
+        append(_VTABLES[8])
+        size += len(_VTABLES[8])
+        vtable = vtables[8] = size
     size += 8
     append(_PACK_CustomExecutorToHostMapping(vtable - size, size - 4 - mapping_place))
     return size
@@ -1237,11 +1237,11 @@ def _read_PredefinedExecutorPlacementStrategyWrapper(data, position, seen):
 
 
 def _write_PredefinedExecutorPlacementStrategyWrapper(value, append, size, vtables):
-    vtable = vtables[31]
+    vtable = vtables[69]
     if not vtable:
-        append(_VTABLES[31])
-        size += len(_VTABLES[31])
-        vtable = vtables[31] = size
+        append(_VTABLES[69])
+        size += len(_VTABLES[69])
+        vtable = vtables[69] = size
     size += 8
     append(_PACK_PredefinedExecutorPlacementStrategyWrapper(vtable - size, value))
     return size
@@ -1296,11 +1296,11 @@ def _write_AllocationPlacement(value, append, size, vtables):
     executor_placement_type, write = _WRITE_ExecutorPlacement[child.__class__]
     size = write(child, append, size, vtables)
     executor_placement_place = size
-    vtable = vtables[32]
+    vtable = vtables[3]
     if not vtable:
-        append(_VTABLES[32])
-        size += len(_VTABLES[32])
-        vtable = vtables[32] = size
+        append(_VTABLES[3])
+        size += len(_VTABLES[3])
+        vtable = vtables[3] = size
     size += 16
     append(_PACK_AllocationPlacement(vtable - size, executor_placement_type, size - 8 - host_allocation_place, size - 12 - executor_placement_place))
     return size
@@ -1376,11 +1376,11 @@ def _write_ProfileAllocationPlacement(value, append, size, vtables):
     executor_placement_type, write = _WRITE_ExecutorPlacement[child.__class__]
     size = write(child, append, size, vtables)
     executor_placement_place = size
-    vtable = vtables[33]
+    vtable = vtables[73]
     if not vtable:
-        append(_VTABLES[33])
-        size += len(_VTABLES[33])
-        vtable = vtables[33] = size
+        append(_VTABLES[73])
+        size += len(_VTABLES[73])
+        vtable = vtables[73] = size
     size += 20
     append(_PACK_ProfileAllocationPlacement(vtable - size, executor_placement_type, size - 8 - profile_id_place, size - 12 - host_allocation_place, size - 16 - executor_placement_place))
     return size
@@ -1430,11 +1430,11 @@ def _write_StorageHost(value, append, size, vtables):
     append(STRING[length](length, text) if length < 128 else write_long_string(text))
     size += length + 8 & -4
     storage_name_place = size
-    vtable = vtables[34]
+    vtable = vtables[92]
     if not vtable:
-        append(_VTABLES[34])
-        size += len(_VTABLES[34])
-        vtable = vtables[34] = size
+        append(_VTABLES[92])
+        size += len(_VTABLES[92])
+        vtable = vtables[92] = size
     size += 12
     append(_PACK_StorageHost(vtable - size, size - 4 - storage_name_place, value.host_id))
     return size
@@ -1511,7 +1511,7 @@ def _write_ExecuteJobEvent(value, append, size, vtables):
             places.append(size)
         size = write_places(places, append, size)
         storage_placement_place = size
-    number = 35 + (1 if profile_allocation_override_place is not None else 0) + (2 if storage_placement_place is not None else 0)
+    number = 16 + (1 if profile_allocation_override_place is not None else 0) + (2 if storage_placement_place is not None else 0)
     vtable = vtables[number]
     if not vtable:
         append(_VTABLES[number])
@@ -1565,11 +1565,11 @@ def _write_GenericExternalEvent(value, append, size, vtables):
     append(STRING[length](length, text) if length < 128 else write_long_string(text))
     size += length + 8 & -4
     data_place = size
-    vtable = vtables[39]
+    vtable = vtables[27]
     if not vtable:
-        append(_VTABLES[39])
-        size += len(_VTABLES[39])
-        vtable = vtables[39] = size
+        append(_VTABLES[27])
+        size += len(_VTABLES[27])
+        vtable = vtables[27] = size
     size += 8
     append(_PACK_GenericExternalEvent(vtable - size, size - 4 - data_place))
     return size
@@ -1624,11 +1624,11 @@ def _write_ExternalEventOccurredEvent(value, append, size, vtables):
     external_event_type, write = _WRITE_ExternalEvent[child.__class__]
     size = write(child, append, size, vtables)
     external_event_place = size
-    vtable = vtables[40]
+    vtable = vtables[22]
     if not vtable:
-        append(_VTABLES[40])
-        size += len(_VTABLES[40])
-        vtable = vtables[40] = size
+        append(_VTABLES[22])
+        size += len(_VTABLES[22])
+        vtable = vtables[22] = size
     size += 16
     append(_PACK_ExternalEventOccurredEvent(vtable - size, external_event_type, size - 8 - id_place, size - 12 - external_event_place))
     return size
@@ -1653,11 +1653,11 @@ def _read_FinishRegistrationEvent(data, position, seen, timestamp):
 def _write_FinishRegistrationEvent(value, append, size, vtables):
     if value.__class__ is not _FinishRegistrationEvent:
         raise TypeError
-    vtable = vtables[41]
+    vtable = vtables[23]
     if not vtable:
-        append(_VTABLES[41])
-        size += len(_VTABLES[41])
-        vtable = vtables[41] = size
+        append(_VTABLES[23])
+        size += len(_VTABLES[23])
+        vtable = vtables[23] = size
     size += 4
     append(_PACK_FinishRegistrationEvent(vtable - size))
     return size
@@ -1682,11 +1682,11 @@ def _read_ForceSimulationStopEvent(data, position, seen, timestamp):
 def _write_ForceSimulationStopEvent(value, append, size, vtables):
     if value.__class__ is not _ForceSimulationStopEvent:
         raise TypeError
-    vtable = vtables[42]
+    vtable = vtables[25]
     if not vtable:
-        append(_VTABLES[42])
-        size += len(_VTABLES[42])
-        vtable = vtables[42] = size
+        append(_VTABLES[25])
+        size += len(_VTABLES[25])
+        vtable = vtables[25] = size
     size += 4
     append(_PACK_ForceSimulationStopEvent(vtable - size))
     return size
@@ -1736,11 +1736,11 @@ def _write_HostsPStateChangedEvent(value, append, size, vtables):
     append(STRING[length](length, text) if length < 128 else write_long_string(text))
     size += length + 8 & -4
     host_ids_place = size
-    vtable = vtables[43]
+    vtable = vtables[34]
     if not vtable:
-        append(_VTABLES[43])
-        size += len(_VTABLES[43])
-        vtable = vtables[43] = size
+        append(_VTABLES[34])
+        size += len(_VTABLES[34])
+        vtable = vtables[34] = size
     size += 12
     append(_PACK_HostsPStateChangedEvent(vtable - size, size - 4 - host_ids_place, value.pstate))
     return size
@@ -1790,11 +1790,11 @@ def _write_HostsTurnedOnOffEvent(value, append, size, vtables):
     append(STRING[length](length, text) if length < 128 else write_long_string(text))
     size += length + 8 & -4
     host_ids_place = size
-    vtable = vtables[44]
+    vtable = vtables[35]
     if not vtable:
-        append(_VTABLES[44])
-        size += len(_VTABLES[44])
-        vtable = vtables[44] = size
+        append(_VTABLES[35])
+        size += len(_VTABLES[35])
+        vtable = vtables[35] = size
     size += 12
     append(_PACK_HostsTurnedOnOffEvent(vtable - size, size - 4 - host_ids_place, value.state))
     return size
@@ -1845,11 +1845,11 @@ def _write_JobCompletedEvent(value, append, size, vtables):
     append(STRING[length](length, text) if length < 128 else write_long_string(text))
     size += length + 8 & -4
     job_id_place = size
-    vtable = vtables[45]
+    vtable = vtables[42]
     if not vtable:
-        append(_VTABLES[45])
-        size += len(_VTABLES[45])
-        vtable = vtables[45] = size
+        append(_VTABLES[42])
+        size += len(_VTABLES[42])
+        vtable = vtables[42] = size
     size += 16
     append(_PACK_JobCompletedEvent(vtable - size, value.state, size - 8 - job_id_place, value.return_code))
     return size
@@ -1927,7 +1927,7 @@ def _write_Job(value, append, size, vtables):
     append(STRING[length](length, text) if length < 128 else write_long_string(text))
     size += length + 8 & -4
     profile_id_place = size
-    number = 46 + (1 if walltime is not None else 0) + (2 if extra_data_place is not None else 0)
+    number = 37 + (1 if walltime is not None else 0) + (2 if extra_data_place is not None else 0)
     vtable = vtables[number]
     if not vtable:
         append(_VTABLES[number])
@@ -1964,11 +1964,11 @@ def _read_DelayProfile(data, position, seen):
 def _write_DelayProfile(value, append, size, vtables):
     if value.__class__ is not _DelayProfile:
         raise TypeError
-    vtable = vtables[50]
+    vtable = vtables[9]
     if not vtable:
-        append(_VTABLES[50])
-        size += len(_VTABLES[50])
-        vtable = vtables[50] = size
+        append(_VTABLES[9])
+        size += len(_VTABLES[9])
+        vtable = vtables[9] = size
     if size & 4:
         append(PAD4)
         size += 4
@@ -2003,11 +2003,11 @@ def _write_ForkJoinCompositionProfile(value, append, size, vtables):
     child = value.profile_ids
     size = write_strings(child, append, size)
     profile_ids_place = size
-    vtable = vtables[51]
+    vtable = vtables[26]
     if not vtable:
-        append(_VTABLES[51])
-        size += len(_VTABLES[51])
-        vtable = vtables[51] = size
+        append(_VTABLES[26])
+        size += len(_VTABLES[26])
+        vtable = vtables[26] = size
     size += 8
     append(_PACK_ForkJoinCompositionProfile(vtable - size, size - 4 - profile_ids_place))
     return size
@@ -2078,11 +2078,11 @@ def _write_ParallelTaskDataStagingBetweenStoragesProfile(value, append, size, vt
     append(STRING[length](length, text) if length < 128 else write_long_string(text))
     size += length + 8 & -4
     receiver_storage_name_place = size
-    vtable = vtables[52]
+    vtable = vtables[60]
     if not vtable:
-        append(_VTABLES[52])
-        size += len(_VTABLES[52])
-        vtable = vtables[52] = size
+        append(_VTABLES[60])
+        size += len(_VTABLES[60])
+        vtable = vtables[60] = size
     if size & 4:
         append(PAD4)
         size += 4
@@ -2116,11 +2116,11 @@ def _read_ParallelTaskHomogeneousProfile(data, position, seen):
 def _write_ParallelTaskHomogeneousProfile(value, append, size, vtables):
     if value.__class__ is not _ParallelTaskHomogeneousProfile:
         raise TypeError
-    vtable = vtables[53]
+    vtable = vtables[61]
     if not vtable:
-        append(_VTABLES[53])
-        size += len(_VTABLES[53])
-        vtable = vtables[53] = size
+        append(_VTABLES[61])
+        size += len(_VTABLES[61])
+        vtable = vtables[61] = size
     if size & 4:
         append(PAD4)
         size += 4
@@ -2155,11 +2155,11 @@ def _write_ParallelTaskMergeCompositionProfile(value, append, size, vtables):
     child = value.profile_ids
     size = write_strings(child, append, size)
     profile_ids_place = size
-    vtable = vtables[54]
+    vtable = vtables[62]
     if not vtable:
-        append(_VTABLES[54])
-        size += len(_VTABLES[54])
-        vtable = vtables[54] = size
+        append(_VTABLES[62])
+        size += len(_VTABLES[62])
+        vtable = vtables[62] = size
     size += 8
     append(_PACK_ParallelTaskMergeCompositionProfile(vtable - size, size - 4 - profile_ids_place))
     return size
@@ -2211,11 +2211,11 @@ def _write_ParallelTaskOnStorageHomogeneousProfile(value, append, size, vtables)
     append(STRING[length](length, text) if length < 128 else write_long_string(text))
     size += length + 8 & -4
     storage_name_place = size
-    vtable = vtables[55]
+    vtable = vtables[63]
     if not vtable:
-        append(_VTABLES[55])
-        size += len(_VTABLES[55])
-        vtable = vtables[55] = size
+        append(_VTABLES[63])
+        size += len(_VTABLES[63])
+        vtable = vtables[63] = size
     if size & 4:
         append(PAD4)
         size += 4
@@ -2258,7 +2258,7 @@ def _write_ParallelTaskProfile(value, append, size, vtables):
     if child is not None:
         size = write_doubles(child, append, size)
         communication_matrix_place = size
-    number = 56 + (1 if computation_vector_place is not None else 0) + (2 if communication_matrix_place is not None else 0)
+    number = 64 + (1 if computation_vector_place is not None else 0) + (2 if communication_matrix_place is not None else 0)
     vtable = vtables[number]
     if not vtable:
         append(_VTABLES[number])
@@ -2296,11 +2296,11 @@ def _write_SequentialCompositionProfile(value, append, size, vtables):
     child = value.profile_ids
     size = write_strings(child, append, size)
     profile_ids_place = size
-    vtable = vtables[60]
+    vtable = vtables[82]
     if not vtable:
-        append(_VTABLES[60])
-        size += len(_VTABLES[60])
-        vtable = vtables[60] = size
+        append(_VTABLES[82])
+        size += len(_VTABLES[82])
+        vtable = vtables[82] = size
     size += 12
     append(_PACK_SequentialCompositionProfile(vtable - size, value.repetition_count, size - 8 - profile_ids_place))
     return size
@@ -2350,11 +2350,11 @@ def _write_TraceReplayProfile(value, append, size, vtables):
     append(STRING[length](length, text) if length < 128 else write_long_string(text))
     size += length + 8 & -4
     filename_place = size
-    vtable = vtables[61]
+    vtable = vtables[96]
     if not vtable:
-        append(_VTABLES[61])
-        size += len(_VTABLES[61])
-        vtable = vtables[61] = size
+        append(_VTABLES[96])
+        size += len(_VTABLES[96])
+        vtable = vtables[96] = size
     size += 12
     append(_PACK_TraceReplayProfile(vtable - size, value.trace_type, size - 8 - filename_place))
     return size
@@ -2435,7 +2435,7 @@ def _write_ProfileAndId(value, append, size, vtables):
         append(STRING[length](length, text) if length < 128 else write_long_string(text))
         size += length + 8 & -4
         extra_data_place = size
-    number = 62 + (1 if extra_data_place is not None else 0)
+    number = 74 + (1 if extra_data_place is not None else 0)
     vtable = vtables[number]
     if not vtable:
         append(_VTABLES[number])
@@ -2500,7 +2500,7 @@ def _write_JobSubmittedEvent(value, append, size, vtables):
     if child is not None:
         size = _write_ProfileAndId(child, append, size, vtables)
         profile_place = size
-    number = 64 + (1 if profile_place is not None else 0)
+    number = 43 + (1 if profile_place is not None else 0)
     vtable = vtables[number]
     if not vtable:
         append(_VTABLES[number])
@@ -2562,11 +2562,11 @@ def _write_KillProgressAtomicProfile(value, append, size, vtables, depth):
     append(STRING[length](length, text) if length < 128 else write_long_string(text))
     size += length + 8 & -4
     profile_id_place = size
-    vtable = vtables[66]
+    vtable = vtables[48]
     if not vtable:
-        append(_VTABLES[66])
-        size += len(_VTABLES[66])
-        vtable = vtables[66] = size
+        append(_VTABLES[48])
+        size += len(_VTABLES[48])
+        vtable = vtables[48] = size
     if size & 4:
         append(PAD4)
         size += 4
@@ -2632,11 +2632,11 @@ def _write_KillProgressForkJoinProfile(value, append, size, vtables, depth):
         places.append(size)
     size = write_places(places, append, size)
     tasks_progress_place = size
-    vtable = vtables[67]
+    vtable = vtables[49]
     if not vtable:
-        append(_VTABLES[67])
-        size += len(_VTABLES[67])
-        vtable = vtables[67] = size
+        append(_VTABLES[49])
+        size += len(_VTABLES[49])
+        vtable = vtables[49] = size
     size += 12
     append(_PACK_KillProgressForkJoinProfile(vtable - size, size - 4 - profile_id_place, size - 8 - tasks_progress_place))
     return size
@@ -2695,11 +2695,11 @@ def _write_KillProgressSequentialProfile(value, append, size, vtables, depth):
     child = value.current_task_progress
     size = _write_KillProgressWrapper(child, append, size, vtables, depth + 1)
     current_task_progress_place = size
-    vtable = vtables[68]
+    vtable = vtables[50]
     if not vtable:
-        append(_VTABLES[68])
-        size += len(_VTABLES[68])
-        vtable = vtables[68] = size
+        append(_VTABLES[50])
+        size += len(_VTABLES[50])
+        vtable = vtables[50] = size
     size += 20
     append(_PACK_KillProgressSequentialProfile(vtable - size, size - 4 - profile_id_place, value.current_repetition, value.current_task_index, size - 16 - current_task_progress_place))
     return size
@@ -2734,11 +2734,11 @@ def _write_KillProgressWrapper(value, append, size, vtables, depth):
     kill_progress_type, write = _WRITE_KillProgress[child.__class__]
     size = write(child, append, size, vtables, depth + 1)
     kill_progress_place = size
-    vtable = vtables[69]
+    vtable = vtables[51]
     if not vtable:
-        append(_VTABLES[69])
-        size += len(_VTABLES[69])
-        vtable = vtables[69] = size
+        append(_VTABLES[51])
+        size += len(_VTABLES[51])
+        vtable = vtables[51] = size
     size += 12
     append(_PACK_KillProgressWrapper(vtable - size, kill_progress_type, size - 8 - kill_progress_place))
     return size
@@ -2791,11 +2791,11 @@ def _write_JobAndProgress(value, append, size, vtables):
     child = value.wrapper
     size = _write_KillProgressWrapper(child, append, size, vtables, 5)
     wrapper_place = size
-    vtable = vtables[70]
+    vtable = vtables[41]
     if not vtable:
-        append(_VTABLES[70])
-        size += len(_VTABLES[70])
-        vtable = vtables[70] = size
+        append(_VTABLES[41])
+        size += len(_VTABLES[41])
+        vtable = vtables[41] = size
     size += 12
     append(_PACK_JobAndProgress(vtable - size, size - 4 - job_id_place, size - 8 - wrapper_place))
     return size
@@ -2849,7 +2849,7 @@ def _write_JobsKilledEvent(value, append, size, vtables):
             places.append(size)
         size = write_places(places, append, size)
         profiles_place = size
-    number = 71 + (1 if profiles_place is not None else 0)
+    number = 45 + (1 if profiles_place is not None else 0)
     vtable = vtables[number]
     if not vtable:
         append(_VTABLES[number])
@@ -2886,11 +2886,11 @@ def _write_KillJobsEvent(value, append, size, vtables):
     child = value.job_ids
     size = write_strings(child, append, size)
     job_ids_place = size
-    vtable = vtables[73]
+    vtable = vtables[47]
     if not vtable:
-        append(_VTABLES[73])
-        size += len(_VTABLES[73])
-        vtable = vtables[73] = size
+        append(_VTABLES[47])
+        size += len(_VTABLES[47])
+        vtable = vtables[47] = size
     size += 8
     append(_PACK_KillJobsEvent(vtable - size, size - 4 - job_ids_place))
     return size
@@ -2919,11 +2919,11 @@ def _read_AggregatedProbeData(data, position, seen):
 def _write_AggregatedProbeData(value, append, size, vtables):
     if value.__class__ is not _AggregatedProbeData:
         raise TypeError
-    vtable = vtables[74]
+    vtable = vtables[0]
     if not vtable:
-        append(_VTABLES[74])
-        size += len(_VTABLES[74])
-        vtable = vtables[74] = size
+        append(_VTABLES[0])
+        size += len(_VTABLES[0])
+        vtable = vtables[0] = size
     if size & 4:
         append(PAD4)
         size += 4
@@ -2958,11 +2958,11 @@ def _write_VectorialProbeData(value, append, size, vtables):
     child = value.data
     size = write_doubles(child, append, size)
     data_place = size
-    vtable = vtables[75]
+    vtable = vtables[99]
     if not vtable:
-        append(_VTABLES[75])
-        size += len(_VTABLES[75])
-        vtable = vtables[75] = size
+        append(_VTABLES[99])
+        size += len(_VTABLES[99])
+        vtable = vtables[99] = size
     size += 8
     append(_PACK_VectorialProbeData(vtable - size, size - 4 - data_place))
     return size
@@ -3027,11 +3027,11 @@ def _write_ProbeDataEmittedEvent(value, append, size, vtables):
     data_type, write = _WRITE_ProbeData[child.__class__]
     size = write(child, append, size, vtables)
     data_place = size
-    vtable = vtables[76]
+    vtable = vtables[72]
     if not vtable:
-        append(_VTABLES[76])
-        size += len(_VTABLES[76])
-        vtable = vtables[76] = size
+        append(_VTABLES[72])
+        size += len(_VTABLES[72])
+        vtable = vtables[72] = size
     size += 28
     append(_PACK_ProbeDataEmittedEvent(vtable - size, resources_type, value.metrics, data_type, _FLAG[value.manually_triggered], size - 8 - probe_id_place, size - 12 - resources_place, size - 16 - data_place, value.nb_emitted, value.nb_triggered))
     return size
@@ -3358,11 +3358,11 @@ def _write_ExternalEventListAndFilename(value, append, size, vtables):
     append(STRING[length](length, text) if length < 128 else write_long_string(text))
     size += length + 8 & -4
     filename_place = size
-    vtable = vtables[82]
+    vtable = vtables[21]
     if not vtable:
-        append(_VTABLES[82])
-        size += len(_VTABLES[82])
-        vtable = vtables[82] = size
+        append(_VTABLES[21])
+        size += len(_VTABLES[21])
+        vtable = vtables[21] = size
     size += 12
     append(_PACK_ExternalEventListAndFilename(vtable - size, size - 4 - name_place, size - 8 - filename_place))
     return size
@@ -3432,11 +3432,11 @@ def _write_HostProperty(value, append, size, vtables):
     append(STRING[length](length, text) if length < 128 else write_long_string(text))
     size += length + 8 & -4
     value_place = size
-    vtable = vtables[83]
+    vtable = vtables[32]
     if not vtable:
-        append(_VTABLES[83])
-        size += len(_VTABLES[83])
-        vtable = vtables[83] = size
+        append(_VTABLES[32])
+        size += len(_VTABLES[32])
+        vtable = vtables[32] = size
     size += 12
     append(_PACK_HostProperty(vtable - size, size - 4 - key_place, size - 8 - value_place))
     return size
@@ -3518,7 +3518,7 @@ def _write_Host(value, append, size, vtables):
     child = value.computation_speed
     size = write_doubles(child, append, size)
     computation_speed_place = size
-    number = 84 + (1 if properties_place is not None else 0) + (2 if zone_properties_place is not None else 0)
+    number = 28 + (1 if properties_place is not None else 0) + (2 if zone_properties_place is not None else 0)
     vtable = vtables[number]
     if not vtable:
         append(_VTABLES[number])
@@ -3593,11 +3593,11 @@ def _write_WorkloadAndFilename(value, append, size, vtables):
     append(STRING[length](length, text) if length < 128 else write_long_string(text))
     size += length + 8 & -4
     filename_place = size
-    vtable = vtables[88]
+    vtable = vtables[100]
     if not vtable:
-        append(_VTABLES[88])
-        size += len(_VTABLES[88])
-        vtable = vtables[88] = size
+        append(_VTABLES[100])
+        size += len(_VTABLES[100])
+        vtable = vtables[100] = size
     size += 12
     append(_PACK_WorkloadAndFilename(vtable - size, size - 4 - name_place, size - 8 - filename_place))
     return size
@@ -3773,7 +3773,7 @@ def _write_SimulationBeginsEvent(value, append, size, vtables):
             places.append(size)
         size = write_places(places, append, size)
         profiles_place = size
-    number = 89 + (1 if batsim_commit_place is not None else 0) + (2 if profiles_place is not None else 0)
+    number = 83 + (1 if batsim_commit_place is not None else 0) + (2 if profiles_place is not None else 0)
     vtable = vtables[number]
     if not vtable:
         append(_VTABLES[number])
@@ -3803,11 +3803,11 @@ def _read_SimulationEndsEvent(data, position, seen, timestamp):
 def _write_SimulationEndsEvent(value, append, size, vtables):
     if value.__class__ is not _SimulationEndsEvent:
         raise TypeError
-    vtable = vtables[93]
+    vtable = vtables[87]
     if not vtable:
-        append(_VTABLES[93])
-        size += len(_VTABLES[93])
-        vtable = vtables[93] = size
+        append(_VTABLES[87])
+        size += len(_VTABLES[87])
+        vtable = vtables[87] = size
     size += 4
     append(_PACK_SimulationEndsEvent(vtable - size))
     return size
@@ -3856,11 +3856,11 @@ def _write_SimulationErrorEvent(value, append, size, vtables):
     append(STRING[length](length, text) if length < 128 else write_long_string(text))
     size += length + 8 & -4
     error_place = size
-    vtable = vtables[94]
+    vtable = vtables[88]
     if not vtable:
-        append(_VTABLES[94])
-        size += len(_VTABLES[94])
-        vtable = vtables[94] = size
+        append(_VTABLES[88])
+        size += len(_VTABLES[88])
+        vtable = vtables[88] = size
     size += 8
     append(_PACK_SimulationErrorEvent(vtable - size, size - 4 - error_place))
     return size
@@ -3909,11 +3909,11 @@ def _write_StopCallMeLaterEvent(value, append, size, vtables):
     append(STRING[length](length, text) if length < 128 else write_long_string(text))
     size += length + 8 & -4
     call_me_later_id_place = size
-    vtable = vtables[95]
+    vtable = vtables[90]
     if not vtable:
-        append(_VTABLES[95])
-        size += len(_VTABLES[95])
-        vtable = vtables[95] = size
+        append(_VTABLES[90])
+        size += len(_VTABLES[90])
+        vtable = vtables[90] = size
     size += 8
     append(_PACK_StopCallMeLaterEvent(vtable - size, size - 4 - call_me_later_id_place))
     return size
@@ -3962,11 +3962,11 @@ def _write_StopProbeEvent(value, append, size, vtables):
     append(STRING[length](length, text) if length < 128 else write_long_string(text))
     size += length + 8 & -4
     probe_id_place = size
-    vtable = vtables[96]
+    vtable = vtables[91]
     if not vtable:
-        append(_VTABLES[96])
-        size += len(_VTABLES[96])
-        vtable = vtables[96] = size
+        append(_VTABLES[91])
+        size += len(_VTABLES[91])
+        vtable = vtables[91] = size
     size += 8
     append(_PACK_StopProbeEvent(vtable - size, size - 4 - probe_id_place))
     return size
@@ -4349,58 +4349,66 @@ def decode(data):
 
 
 _VTABLES = (
+    b'\x06\x00\x0c\x00\x04\x00\x00\x00',
     b'\x04\x00\x04\x00',
     b'\x04\x00\x04\x00',
-    b'\x08\x00\x10\x00\x08\x00\x04\x00',
-    b'\x06\x00\x08\x00\x04\x00\x00\x00',
+    b'\n\x00\x10\x00\x08\x00\x04\x00\x0c\x00\x00\x00',
     b'\x04\x00\x04\x00',
-    b'\x0e\x00\x1c\x00\x0c\x00\x14\x00\x04\x00\x05\x00\x08\x00\x00\x00',
     b'\n\x00\x10\x00\x08\x00\x04\x00\x0c\x00\x00\x00',
     b'\x08\x00\x0c\x00\x04\x00\x08\x00',
-    b'\x04\x00\x04\x00',
-    b'\x04\x00\x04\x00',
-    b'\x06\x00\x08\x00\x04\x00\x00\x00',
-    b'\x06\x00\x08\x00\x04\x00\x00\x00',
-    b'\x04\x00\x04\x00',
-    b'\x04\x00\x04\x00',
-    b'\x04\x00\x04\x00',
-    b'\x04\x00\x04\x00',
-    b'\x04\x00\x04\x00',
-    b'\x06\x00\x0c\x00\x04\x00\x00\x00',
-    b'\x0c\x00\x0c\x00\x04\x00\x08\x00\x05\x00\x06\x00',
-    b'\x06\x00\x0c\x00\x04\x00\x00\x00',
-    b'\x04\x00\x04\x00',
-    b'\x04\x00\x04\x00',
-    b'\x08\x00\x0c\x00\x04\x00\x08\x00',
-    b'\x08\x00\x10\x00\x08\x00\x04\x00',
     b' \x00(\x00\x0c\x00\x04\x00\x05\x00\x10\x00\x06\x00\x14\x00\x07\x00\x18\x00\x08\x00\x1c\x00\t\x00 \x00\n\x00$\x00',
-    b'\x10\x00\x0c\x00\x04\x00\x05\x00\x06\x00\x07\x00\x08\x00\t\x00',
+    b'\x06\x00\x08\x00\x04\x00\x00\x00',
+    b'\x06\x00\x0c\x00\x04\x00\x00\x00',
     b'\x10\x00\x1c\x00\x04\x00\x00\x00\x0c\x00\x10\x00\x00\x00\x18\x00',
     b'\x10\x00\x1c\x00\x04\x00\x08\x00\x0c\x00\x10\x00\x00\x00\x18\x00',
     b'\x10\x00\x1c\x00\x04\x00\x00\x00\x0c\x00\x10\x00\x14\x00\x18\x00',
     b'\x10\x00\x1c\x00\x04\x00\x08\x00\x0c\x00\x10\x00\x14\x00\x18\x00',
-    b'\x06\x00\x08\x00\x04\x00\x00\x00',
-    b'\x06\x00\x08\x00\x04\x00\x00\x00',
-    b'\n\x00\x10\x00\x08\x00\x04\x00\x0c\x00\x00\x00',
-    b'\x0c\x00\x14\x00\x08\x00\x0c\x00\x04\x00\x10\x00',
-    b'\x08\x00\x0c\x00\x04\x00\x08\x00',
+    b'\x10\x00\x0c\x00\x04\x00\x05\x00\x06\x00\x07\x00\x08\x00\t\x00',
+    b'\n\x00\x14\x00\x0c\x00\x04\x00\x08\x00\x00\x00',
     b'\x0c\x00\x14\x00\x04\x00\x08\x00\x00\x00\x00\x00',
     b'\x0c\x00\x14\x00\x04\x00\x08\x00\x0c\x00\x00\x00',
     b'\x0c\x00\x14\x00\x04\x00\x08\x00\x00\x00\x10\x00',
     b'\x0c\x00\x14\x00\x04\x00\x08\x00\x0c\x00\x10\x00',
+    b'\x04\x00\x04\x00',
+    b'\x08\x00\x0c\x00\x04\x00\x08\x00',
+    b'\n\x00\x10\x00\x08\x00\x04\x00\x0c\x00\x00\x00',
+    b'\x04\x00\x04\x00',
     b'\x06\x00\x08\x00\x04\x00\x00\x00',
-    b'\n\x00\x10\x00\x08\x00\x04\x00\x0c\x00\x00\x00',
     b'\x04\x00\x04\x00',
-    b'\x04\x00\x04\x00',
+    b'\x06\x00\x08\x00\x04\x00\x00\x00',
+    b'\x06\x00\x08\x00\x04\x00\x00\x00',
+    b'\x16\x00(\x00\x08\x00\x0c\x00\x10\x00\x14\x00\x04\x00\x00\x00\x00\x00 \x00$\x00\x00\x00',
+    b'\x16\x00(\x00\x08\x00\x0c\x00\x10\x00\x14\x00\x04\x00\x18\x00\x00\x00 \x00$\x00\x00\x00',
+    b'\x16\x00(\x00\x08\x00\x0c\x00\x10\x00\x14\x00\x04\x00\x00\x00\x1c\x00 \x00$\x00\x00\x00',
+    b'\x16\x00(\x00\x08\x00\x0c\x00\x10\x00\x14\x00\x04\x00\x18\x00\x1c\x00 \x00$\x00\x00\x00',
+    b'\x08\x00\x0c\x00\x04\x00\x08\x00',
+    b'\x06\x00\x08\x00\x04\x00\x00\x00',
     b'\x08\x00\x0c\x00\x04\x00\x08\x00',
     b'\x08\x00\x0c\x00\x04\x00\x08\x00',
-    b'\n\x00\x10\x00\x08\x00\x04\x00\x0c\x00\x00\x00',
+    b'\x04\x00\x04\x00',
     b'\x0c\x00\x18\x00\x04\x00\x00\x00\x00\x00\x0c\x00',
     b'\x0c\x00\x18\x00\x04\x00\x10\x00\x00\x00\x0c\x00',
     b'\x0c\x00\x18\x00\x04\x00\x00\x00\x08\x00\x0c\x00',
     b'\x0c\x00\x18\x00\x04\x00\x10\x00\x08\x00\x0c\x00',
-    b'\x06\x00\x0c\x00\x04\x00\x00\x00',
+    b'\x08\x00\x0c\x00\x04\x00\x08\x00',
+    b'\n\x00\x10\x00\x08\x00\x04\x00\x0c\x00\x00\x00',
+    b'\x0c\x00\x18\x00\x04\x00\x08\x00\x10\x00\x00\x00',
+    b'\x0c\x00\x18\x00\x04\x00\x08\x00\x10\x00\x0c\x00',
+    b'\n\x00\x10\x00\x04\x00\x08\x00\x00\x00\x00\x00',
+    b'\n\x00\x10\x00\x04\x00\x08\x00\x0c\x00\x00\x00',
     b'\x06\x00\x08\x00\x04\x00\x00\x00',
+    b'\x08\x00\x10\x00\x04\x00\x08\x00',
+    b'\x08\x00\x0c\x00\x04\x00\x08\x00',
+    b'\x0c\x00\x14\x00\x04\x00\x08\x00\x0c\x00\x10\x00',
+    b'\x08\x00\x0c\x00\x04\x00\x08\x00',
+    b'\x06\x00\x08\x00\x04\x00\x00\x00',
+    b'\x08\x00\x10\x00\x08\x00\x04\x00',
+    b'\x04\x00\x04\x00',
+    b'\x04\x00\x04\x00',
+    b'\x04\x00\x04\x00',
+    b'\x04\x00\x04\x00',
+    b'\x04\x00\x04\x00',
+    b'\x08\x00\x10\x00\x08\x00\x04\x00',
     b'\n\x00\x14\x00\x0c\x00\x04\x00\x08\x00\x00\x00',
     b'\n\x00\x18\x00\x08\x00\x10\x00\x04\x00\x00\x00',
     b'\x06\x00\x08\x00\x04\x00\x00\x00',
@@ -4409,34 +4417,20 @@ _VTABLES = (
     b'\x08\x00\x0c\x00\x04\x00\x00\x00',
     b'\x08\x00\x0c\x00\x00\x00\x08\x00',
     b'\x08\x00\x0c\x00\x04\x00\x08\x00',
-    b'\x08\x00\x0c\x00\x04\x00\x08\x00',
-    b'\x08\x00\x0c\x00\x04\x00\x08\x00',
-    b'\x0c\x00\x14\x00\x08\x00\x04\x00\x0c\x00\x00\x00',
-    b'\x0c\x00\x14\x00\x08\x00\x04\x00\x0c\x00\x10\x00',
-    b'\x0c\x00\x18\x00\x04\x00\x08\x00\x10\x00\x00\x00',
-    b'\x0c\x00\x18\x00\x04\x00\x08\x00\x10\x00\x0c\x00',
-    b'\x08\x00\x10\x00\x04\x00\x08\x00',
-    b'\x08\x00\x0c\x00\x04\x00\x08\x00',
-    b'\x0c\x00\x14\x00\x04\x00\x08\x00\x0c\x00\x10\x00',
-    b'\x08\x00\x0c\x00\x04\x00\x08\x00',
-    b'\x08\x00\x0c\x00\x04\x00\x08\x00',
-    b'\n\x00\x10\x00\x04\x00\x08\x00\x00\x00\x00\x00',
-    b'\n\x00\x10\x00\x04\x00\x08\x00\x0c\x00\x00\x00',
+    b'\x0e\x00\x1c\x00\x0c\x00\x14\x00\x04\x00\x05\x00\x08\x00\x00\x00',
     b'\x06\x00\x08\x00\x04\x00\x00\x00',
     b'\x06\x00\x0c\x00\x04\x00\x00\x00',
-    b'\x06\x00\x08\x00\x04\x00\x00\x00',
+    b'\x0c\x00\x0c\x00\x04\x00\x08\x00\x05\x00\x06\x00',
     b'\x16\x00\x1c\x00\x08\x00\x04\x00\x0c\x00\x05\x00\x06\x00\x10\x00\x07\x00\x14\x00\x18\x00\x00\x00',
+    b'\x0c\x00\x14\x00\x08\x00\x0c\x00\x04\x00\x10\x00',
+    b'\x0c\x00\x14\x00\x08\x00\x04\x00\x0c\x00\x00\x00',
+    b'\x0c\x00\x14\x00\x08\x00\x04\x00\x0c\x00\x10\x00',
+    b'\x06\x00\x0c\x00\x04\x00\x00\x00',
     b'\x08\x00\x0c\x00\x04\x00\x08\x00',
     b'\x06\x00\x08\x00\x04\x00\x00\x00',
     b'\x06\x00\x08\x00\x04\x00\x00\x00',
     b'\x08\x00\x0c\x00\x08\x00\x04\x00',
     b'\x08\x00\x10\x00\x04\x00\x08\x00',
-    b'\x08\x00\x0c\x00\x04\x00\x08\x00',
-    b'\x08\x00\x0c\x00\x04\x00\x08\x00',
-    b'\x16\x00(\x00\x08\x00\x0c\x00\x10\x00\x14\x00\x04\x00\x00\x00\x00\x00 \x00$\x00\x00\x00',
-    b'\x16\x00(\x00\x08\x00\x0c\x00\x10\x00\x14\x00\x04\x00\x18\x00\x00\x00 \x00$\x00\x00\x00',
-    b'\x16\x00(\x00\x08\x00\x0c\x00\x10\x00\x14\x00\x04\x00\x00\x00\x1c\x00 \x00$\x00\x00\x00',
-    b'\x16\x00(\x00\x08\x00\x0c\x00\x10\x00\x14\x00\x04\x00\x18\x00\x1c\x00 \x00$\x00\x00\x00',
     b'\x08\x00\x0c\x00\x04\x00\x08\x00',
     b'\x1e\x008\x00\x04\x00\x08\x00\x00\x00\x10\x00\x14\x00\x18\x00\x1c\x00 \x00$\x00(\x00,\x000\x00\x00\x00\x00\x00',
     b'\x1e\x008\x00\x04\x00\x08\x00\x0c\x00\x10\x00\x14\x00\x18\x00\x1c\x00 \x00$\x00(\x00,\x000\x00\x00\x00\x00\x00',
@@ -4444,12 +4438,18 @@ _VTABLES = (
     b'\x1e\x008\x00\x04\x00\x08\x00\x0c\x00\x10\x00\x14\x00\x18\x00\x1c\x00 \x00$\x00(\x00,\x000\x004\x00\x00\x00',
     b'\x04\x00\x04\x00',
     b'\x06\x00\x08\x00\x04\x00\x00\x00',
+    b'\x04\x00\x04\x00',
     b'\x06\x00\x08\x00\x04\x00\x00\x00',
     b'\x06\x00\x08\x00\x04\x00\x00\x00',
+    b'\x08\x00\x0c\x00\x04\x00\x08\x00',
+    b'\x04\x00\x04\x00',
+    b'\x08\x00\x0c\x00\x04\x00\x08\x00',
+    b'\x08\x00\x10\x00\x08\x00\x04\x00',
+    b'\x08\x00\x0c\x00\x04\x00\x08\x00',
     b'\x08\x00\x0c\x00\x08\x00\x04\x00',
     b'\x08\x00\x0c\x00\x04\x00\x08\x00',
-    b'\n\x00\x14\x00\x0c\x00\x04\x00\x08\x00\x00\x00',
-    b'\x08\x00\x10\x00\x08\x00\x04\x00',
+    b'\x06\x00\x08\x00\x04\x00\x00\x00',
+    b'\x08\x00\x0c\x00\x04\x00\x08\x00',
 )
 
 
@@ -4465,11 +4465,11 @@ def encode(message):
     for event in message.events:
         event_type, write = _WRITE_Event[event.__class__]
         event_place = size = write(event, append, size, vtables)
-        vtable = vtables[99]
+        vtable = vtables[15]
         if not vtable:
-            append(_VTABLES[99])
-            size += len(_VTABLES[99])
-            vtable = vtables[99] = size
+            append(_VTABLES[15])
+            size += len(_VTABLES[15])
+            vtable = vtables[15] = size
         if size & 4:
             append(PAD4)
             size += 4
@@ -4477,11 +4477,11 @@ def encode(message):
         append(_PACK_EventAndTimestamp(vtable - size, event_type, size - 8 - event_place, event.timestamp))
         places.append(size)
     events_place = size = write_places(places, append, size)
-    vtable = vtables[100]
+    vtable = vtables[53]
     if not vtable:
-        append(_VTABLES[100])
-        size += len(_VTABLES[100])
-        vtable = vtables[100] = size
+        append(_VTABLES[53])
+        size += len(_VTABLES[53])
+        vtable = vtables[53] = size
     if size & 4:
         append(PAD4)
         size += 4

@@ -8,19 +8,13 @@ is not a table is in `batprotocol.wire.layout`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
+from schema_compiler.layouts import ENVELOPE, SCALARS, Layouts, is_wrapper, size_of
 from schema_compiler.reflection import Field, Schema, Table
 
 __all__ = ["write"]
 
-_SCALARS = {
-    "bool": (1, "B"), "int8": (1, "b"), "utype": (1, "B"), "enum": (1, "b"), "int32": (4, "i"), "uint32": (4, "I"),
-    "uint64": (8, "Q"), "float64": (8, "d"),
-}  # fmt: skip
-_OFFSET = (4, "I")
-_ENVELOPE, _ENVELOPES = "EventAndTimestamp", "events"  # the table around each event, and the message's vector of them
-_WRAPPER = "Wrapper"  # tables that exist only because flatbuffers cannot nest unions
+_ENVELOPES = "events"  # the message's vector of envelopes
 
 _HEAD = '''\
 """The pure-Python codec of the schema. Written by `tools/compile_schema.py`; never edited by hand."""
@@ -75,38 +69,30 @@ def write(schema: Schema) -> str:
     return _HEAD + "\n\n\n".join([*_Codec(schema).functions()]) + "\n"
 
 
-@dataclass
 class _Codec:
-    schema: Schema
-    vtables: list[bytes] = field(default_factory=list)
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self.layouts = Layouts(schema)
 
     def functions(self) -> Iterator[str]:
-        tables = [table for table in self._in_order() if table.name not in (self.schema.root, _ENVELOPE)]
+        tables = [table for table in self.layouts.children_first() if table.name not in (self.schema.root, ENVELOPE)]
         enums = sorted({(f.type.name, f.default) for t in tables for f in t.fields if f.type.kind == "enum"})
         yield "\n".join(f"_{name}_{default} = _Members(model.{name}, {default})" for name, default in enums)
         for table in tables:
             yield from (self._constants(table), self._reader(table), self._writer(table))
-        events = next(f for f in self.schema.tables[_ENVELOPE].fields if f.type.kind == "union").type.name
+        events = next(f for f in self.schema.tables[ENVELOPE].fields if f.type.kind == "union").type.name
         yield from (self._unions(without=events), self._event_union(events))
-        yield from (self._constants(self.schema.tables[name]) for name in (_ENVELOPE, self.schema.root))
+        yield from (self._constants(self.schema.tables[name]) for name in (ENVELOPE, self.schema.root))
         yield from (self._read_message(events), self._write_message(events))
 
     # The shape of the schema
 
-    def _children(self, table: Table) -> set[str]:
-        children = set()
-        for f in table.fields:
-            kind = f.type.element or f.type
-            children |= {kind.name} if kind.kind == "table" else set()
-            children |= set(self.schema.unions[kind.name].members) if kind.kind == "union" else set()
-        return children
-
     def _reachable(self, name: str) -> set[str]:
         found: set[str] = set()
-        todo = self._children(self.schema.tables[name])
+        todo = self.layouts.children(self.schema.tables[name])
         while todo:
             found |= todo
-            todo = {child for each in todo for child in self._children(self.schema.tables[each])} - found
+            todo = {child for each in todo for child in self.layouts.children(self.schema.tables[each])} - found
         return found
 
     def _recursive(self, name: str) -> bool:
@@ -117,26 +103,12 @@ class _Codec:
         unions = (union.members for union in self.schema.unions.values() if name in union.members)
         return any(self._recursive(each) for each in {name}.union(*unions))
 
-    def _in_order(self) -> list[Table]:
-        """Children first, which reads well; the order does not matter to Python."""
-        done: dict[str, Table] = {}
-
-        def visit(name: str) -> None:
-            if name not in done:
-                done[name] = self.schema.tables[name]
-                for child in sorted(self._children(self.schema.tables[name])):
-                    visit(child)
-                done[name] = done.pop(name)
-
-        visit(self.schema.root)
-        return list(done.values())
-
     def _depth(self, name: str) -> int:
         """How deep a table that is not recursive lies below the root (1); it must be one number where it is asked."""
         depths = {
             1 if parent.name == self.schema.root and name == parent.name else self._depth(parent.name) + 1
             for parent in self.schema.tables.values()
-            if name in self._children(parent) or name == parent.name == self.schema.root
+            if name in self.layouts.children(parent) or name == parent.name == self.schema.root
         }
         if len(depths) != 1:
             raise ValueError(f"{name} lies at several depths {depths}; only recursive tables can")
@@ -148,51 +120,26 @@ class _Codec:
             return ""
         return ", depth + 1" if self._takes_depth(table.name) else f", {self._depth(table.name) + 1}"
 
-    # Layout: smaller fields first, then by number, as the C++ library lays tables out
-
-    @staticmethod
-    def _size(f: Field) -> tuple[int, str]:
-        return _SCALARS.get(f.type.kind, _OFFSET)
-
-    def _sorted(self, table: Table) -> list[Field]:
-        return sorted(table.fields, key=lambda f: (self._size(f)[0], f.slot))
-
     def _constants(self, table: Table) -> str:
         """What reading and writing a table need: its class, its fields, the vtables met so far, its layout."""
         name = table.name
-        lines = [f"_PLANS_{name} = {{}}", f"_PACK_{name} = Struct({self._placed(table)[1]!r}).pack"]
-        if not name.endswith(_WRAPPER) and name != _ENVELOPE:
+        lines = [f"_PLANS_{name} = {{}}", f"_PACK_{name} = Struct({self.layouts.tables[name].code!r}).pack"]
+        if not is_wrapper(table) and name != ENVELOPE:
             lines.insert(0, f"_{name} = model.{name}")
         lines.append(f"_SLOTS_{name} = (")
-        for f in self._sorted(table):
-            size, code = self._size(f)
-            lines.append(f"    Slot({f.slot}, {size}, {code!r}, {f.type.kind not in _SCALARS}, {f.required}),")
+        for f in self.layouts.tables[table.name].fields:
+            size, code = size_of(f)
+            lines.append(f"    Slot({f.slot}, {size}, {code!r}, {f.type.kind not in SCALARS}, {f.required}),")
         if not table.fields:
             lines[-1] += ")"
             return "\n".join(lines)
         return "\n".join([*lines, ")"])
 
-    def _placed(self, table: Table) -> tuple[dict[str, int], str, int]:
-        """Where a writer puts each field of a table, the `struct` layout for it, and the size of the whole."""
-        places, layout, end = {}, "<i", 4
-        for f in self._sorted(table):
-            size, code = self._size(f)
-            if size > 1 and end % 4:
-                layout += f"{-end % 4}x"
-                end += -end % 4
-            places[f.name] = end
-            layout += code
-            end += size
-        if end % 4:
-            layout += f"{-end % 4}x"
-            end += -end % 4
-        return places, layout, end
-
     # Reading
 
     def _plan(self, table: Table) -> list[str]:
         """The lines that find the plan for the table at `position` and read its fields into variables."""
-        fields = self._sorted(table)
+        fields = self.layouts.tables[table.name].fields
         lines = [
             "vtable = position - _I32(data, position)[0]",
             "if vtable < 0:",
@@ -202,7 +149,7 @@ class _Codec:
             f"    plan = learn(_PLANS_{table.name}, _SLOTS_{table.name}, data, vtable)",
         ]
         if fields:
-            places = "".join(f", {f.name}_at" for f in fields if f.type.kind not in _SCALARS)
+            places = "".join(f", {f.name}_at" for f in fields if f.type.kind not in SCALARS)
             lines.append(f"read{places} = plan" if places else "read = plan[0]")
             lines.append("".join(f"{f.name}_, " for f in fields).rstrip(" ") + " = read(data, position)")
         return lines
@@ -219,7 +166,7 @@ class _Codec:
             if f.type.kind != "utype":
                 more, values[f.name] = self._read_field(table, f)
                 body += more
-        if table.name.endswith(_WRAPPER):
+        if is_wrapper(table):
             body.append(f"return {next(iter(values.values()))}")
         else:
             arguments = (["timestamp=timestamp"] if is_event else []) + [f"{k}={v}" for k, v in values.items()]
@@ -236,7 +183,7 @@ class _Codec:
             return [], f"True if {name} else False" if not f.default else f'{name} != 0'
         if kind == "float64":
             return [], f"{name} if {name}.__class__ is float else {f.default!r}"
-        if kind in _SCALARS:
+        if kind in SCALARS:
             return [], f"{name} or 0" if not f.default else f"{name} if {name}.__class__ is int else {f.default}"
         place = f"position + {f.name}_at + {name}"
         if kind == "string":
@@ -296,7 +243,7 @@ class _Codec:
 
     def _models(self, member: str) -> list[str]:
         """The model classes that stand for a table: for a wrapper, those of what it wraps."""
-        if not member.endswith(_WRAPPER):
+        if not is_wrapper(self.schema.tables[member]):
             return [f"model.{member}"]
         inner = next(f for f in self.schema.tables[member].fields if f.type.kind != "utype").type
         if inner.kind == "enum":
@@ -313,7 +260,8 @@ class _Codec:
         )
 
     def _read_message(self, events: str) -> str:
-        root, envelope = self.schema.tables[self.schema.root], self.schema.tables[_ENVELOPE]
+        root = self.schema.tables[self.schema.root]
+        fields = [f"{f.name}_" for f in self.layouts.tables[ENVELOPE].fields]
         head = [
             "def decode(data):",
             '    """Read a message from `bytes`; on anything unusual raise one of `layout.STUMBLES`."""',
@@ -331,12 +279,12 @@ class _Codec:
             "        if vtable != known:  # events share their vtable with the one before, as a rule",
             "            if vtable < 0:",
             "                raise Doubt",
-            f"            plan = _PLANS_{_ENVELOPE}.get(data[vtable : vtable + data[vtable]])",
+            f"            plan = _PLANS_{ENVELOPE}.get(data[vtable : vtable + data[vtable]])",
             "            if plan is None:",
-            f"                plan = learn(_PLANS_{_ENVELOPE}, _SLOTS_{_ENVELOPE}, data, vtable)",
+            f"                plan = learn(_PLANS_{ENVELOPE}, _SLOTS_{ENVELOPE}, data, vtable)",
             "            read, event_at = plan",
             "            known = vtable",
-            "        " + ", ".join(f"{f.name}_" for f in self._sorted(envelope)) + " = read(data, position)",
+            f"        {', '.join(fields)} = read(data, position)",
             "        found.append(",
             f"            _READ_{events}[event_type_](",
             "                data,",
@@ -356,11 +304,11 @@ class _Codec:
         lines = [f"def _write_{table.name}(value, append, size, vtables{depth}):"]
         if depth:
             lines += ["    if depth > MAX_DEPTH:", "        raise Doubt"]
-        wrapper = table.name.endswith(_WRAPPER)
+        wrapper = is_wrapper(table)
         if not wrapper:
             lines += [f"    if value.__class__ is not _{table.name}:", "        raise TypeError"]
         for f in table.fields:
-            if f.type.kind not in _SCALARS:
+            if f.type.kind not in SCALARS:
                 source = "value" if wrapper else f"value.{f.name}"
                 lines += [f"    {line}" for line in self._write_child(table, f, source)]
             elif f.optional:
@@ -415,38 +363,30 @@ class _Codec:
             "size = write_places(places, append, size)",
         ]
 
-    def _vtable(self, table: Table, absent: set[str]) -> int:
-        """The number of the vtable in which these fields are absent."""
-        places, _, size = self._placed(table)
-        entries = [0 if f.name in absent else places[f.name] for f in table.fields]
-        numbers = [4 + 2 * len(entries), size, *entries]
-        self.vtables.append(b"".join(number.to_bytes(2, "little") for number in numbers) + bytes(-2 * len(numbers) % 4))
-        return len(self.vtables) - 1
-
     def _write_table(self, table: Table, wrapper: bool) -> list[str]:
-        places, _, inline = self._placed(table)
-        optional = [f for f in table.fields if f.optional or (f.type.kind not in _SCALARS and not f.required)]
-        first = 0
-        for mask in range(2 ** len(optional)):
-            number = self._vtable(table, {f.name for bit, f in enumerate(optional) if not mask >> bit & 1})
-            first = first if mask else number
+        layout = self.layouts.tables[table.name]
         lines = []
-        choice = str(first)
-        if optional:
+        choice = str(layout.first_vtable)
+        if layout.optional:
             parts = [
                 f"({1 << bit} if {f.name if f.optional else f.name + '_place'} is not None else 0)"
-                for bit, f in enumerate(optional)
+                for bit, f in enumerate(layout.optional)
             ]
-            lines.append(f"number = {first} + {' + '.join(parts)}")
+            lines.append(f"number = {layout.first_vtable} + {' + '.join(parts)}")
             choice = "number"
-        lines += self._find_vtable(choice)
-        lines += self._align(places, table, inline)
-        values = [self._packed(f, places[f.name], wrapper) for f in self._sorted(table)]
+        values = [self._packed(f, layout.places[f.name], wrapper) for f in layout.fields]
+        return [*lines, *self._pack(table.name, choice, values), "return size"]
+
+    def _pack(self, name: str, vtable: str, values: list[str]) -> list[str]:
+        """The lines that write a table itself, once what it leads to is written."""
+        layout = self.layouts.tables[name]
+        align = [] if layout.wide is None else [f"if {'not ' if layout.wide else ''}size & 4:", "    append(PAD4)"]
         return [
-            *lines,
-            f"size += {inline}",
-            f"append(_PACK_{table.name}({', '.join(['vtable - size', *values])}))",
-            "return size",
+            *self._find_vtable(vtable),
+            *align,
+            *(["    size += 4"] if align else []),
+            f"size += {layout.size}",
+            f"append(_PACK_{name}({', '.join(['vtable - size', *values])}))",
         ]
 
     @staticmethod
@@ -459,17 +399,10 @@ class _Codec:
             f"    vtable = vtables[{choice}] = size",
         ]
 
-    def _align(self, places: dict[str, int], table: Table, inline: int) -> list[str]:
-        """Padding, where the table has fields of eight bytes: the end of the message is aligned, so count from there."""
-        wide = [places[f.name] for f in table.fields if self._size(f)[0] == 8]
-        if not wide:
-            return []
-        return [f"if {'not ' if (wide[0] - inline) & 4 else ''}size & 4:", "    append(PAD4)", "    size += 4"]
-
     def _packed(self, f: Field, place: int, wrapper: bool) -> str:
         if f.type.kind == "utype":
             return f.name
-        if f.type.kind not in _SCALARS:
+        if f.type.kind not in SCALARS:
             written = f"size - {place} - {f.name}_place"
             return written if f.required else f"0 if {f.name}_place is None else {written}"
         if f.optional:
@@ -478,7 +411,7 @@ class _Codec:
         return f"_FLAG[{source}]" if f.type.kind == "bool" else source
 
     def _write_message(self, events: str) -> str:
-        root, envelope = self.schema.tables[self.schema.root], self.schema.tables[_ENVELOPE]
+        root, envelope = self.schema.tables[self.schema.root], self.schema.tables[ENVELOPE]
         lines = [
             "def encode(message):",
             '    """Write a message; on anything that it cannot write raise one of the exceptions of Python."""',
@@ -500,14 +433,12 @@ class _Codec:
             indent = "        " if table is envelope else "    "
             if table is root:
                 lines.append("    events_place = size = write_places(places, append, size)")
-            inner, _, inline = self._placed(table)
+            layout = self.layouts.tables[table.name]
             packed = [
-                values[f.name] if f.type.kind in _SCALARS else f"size - {inner[f.name]} - {values[f.name]}"
-                for f in self._sorted(table)
+                values[f.name] if f.type.kind in SCALARS else f"size - {layout.places[f.name]} - {values[f.name]}"
+                for f in layout.fields
             ]
-            body = self._find_vtable(str(self._vtable(table, set()))) + self._align(inner, table, inline)
-            body += [f"size += {inline}", f"append(_PACK_{table.name}({', '.join(['vtable - size', *packed])}))"]
-            lines += [indent + line for line in body]
+            lines += [indent + line for line in self._pack(table.name, str(layout.first_vtable), packed)]
             if table is envelope:
                 lines.append("        places.append(size)")
         lines += [
@@ -517,5 +448,5 @@ class _Codec:
             "    pieces.reverse()",
             '    return b"".join(pieces)',
         ]
-        tables = ["_VTABLES = (", *(f"    {vtable!r}," for vtable in self.vtables), ")"]
+        tables = ["_VTABLES = (", *(f"    {vtable!r}," for vtable in self.layouts.vtables), ")"]
         return "\n".join([*tables, "", "", *lines])

@@ -1,0 +1,79 @@
+"""`batproto convert`: the message of one file, in another file and another format. The library translates."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import PurePath
+
+import click
+
+from batprotocol.cli.output import Output, reason_of
+from batprotocol.cli.reading import Reading, read
+from batprotocol.cli.sources import single
+from batprotocol.wire import frames
+
+__all__ = ["convert"]
+
+BY_SUFFIX = {".bin": "binary", ".fb": "binary", ".json": "json"}
+OTHER = {"binary": "json", "json": "binary"}
+
+
+def convert(source: str, target: str, to: str | None, indent: int | None) -> None:
+    """Convert the message that `source` names.
+
+    Args:
+        source: the argument that names it.
+        target: the file to write, or "-" for standard output.
+        to: the format; if None that of the target's suffix, or else the one that the source has not.
+        indent: spaces for each level of JSON, or None: one line.
+    """
+    found = single(source)
+    if found.fault:
+        raise click.ClickException(f"{found.name}: {found.fault}")
+    reading = read(found.data, strict=True)
+    if reading.fault is not None:
+        raise click.ClickException(f"{found.name}: {reading.fault}")
+    if reading.message is None:
+        raise click.ClickException(f"{found.name}: an init frame holds no message, it is the same in all formats")
+    data = _converted(reading, to or BY_SUFFIX.get(PurePath(target).suffix) or OTHER[reading.format], indent)
+    if target == "-":
+        Output().raw(data)
+        return
+    try:
+        _write(target, data)
+    except OSError as error:
+        raise click.ClickException(f"{target}: {reason_of(error)}") from error
+
+
+def _converted(reading: Reading, to: str, indent: int | None) -> bytes:
+    """The message in that format. A hello frame stays one, which leaves its JSON no choice of layout."""
+    assert reading.message is not None
+    if reading.kind == "hello":
+        return frames.encode_hello(reading.message, to)
+    return reading.message.to_json(indent).encode() + b"\n" if to == "json" else reading.message.to_binary()
+
+
+def _write(path: str, data: bytes) -> None:
+    """Write a file as a whole or not at all: it takes its name only when it is complete."""
+    try:
+        mode: int | None = os.stat(path).st_mode
+    except FileNotFoundError:
+        mode = None
+    if mode is not None and not stat.S_ISREG(mode):
+        with open(path, "wb") as file:  # a pipe or a device keeps its name
+            file.write(data)
+        return
+    path = os.path.realpath(path)  # ... and a symbolic link stays one
+    unfinished = f"{path}.{os.getpid()}.unfinished"
+    try:
+        with open(unfinished, "xb") as file:
+            file.write(data)
+        if mode is not None:
+            os.chmod(unfinished, stat.S_IMODE(mode))
+        os.replace(unfinished, path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(unfinished)
+        raise

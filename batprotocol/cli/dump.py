@@ -1,0 +1,135 @@
+"""`batproto dump`: messages as trees or as JSON. What the bytes mean, the library knows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from batprotocol.cli.output import Output
+from batprotocol.cli.reading import Reading, read
+from batprotocol.cli.selection import Selection
+from batprotocol.cli.sources import Found, messages
+from batprotocol.cli.text import Piece, number_of, printable
+from batprotocol.cli.tree import Node, Trees, draw
+from batprotocol.wire import json
+
+__all__ = ["SHAPES", "Selection", "dump", "kind_of"]
+
+KINDS = {"binary": "binary", "json": "JSON", "init": "init frame", "hello": "hello frame"}
+DIRECTIONS = {"b2e": "Batsim to EDC", "e2b": "EDC to Batsim"}
+FRAME_DIRECTIONS = {"init": "b2e", "hello": "e2b"}
+
+_DIRECTION_IN_NAME = re.compile(r"-(b2e|e2b)\.\w+$")
+
+
+def dump(arguments: Sequence[str], output: Output, selection: Selection, shape: str, *, full: bool) -> None:
+    """Print the messages that these arguments name, in one of `SHAPES`.
+
+    Args:
+        arguments: files, directories, archives, "-".
+        output: where to.
+        selection: which events.
+        shape: "tree", "json" or "json-lines".
+        full: show long vectors and texts of a tree whole.
+    """
+    show, trees = SHAPES[shape], Trees(full)
+    with output.progress() as progress:
+        for found in messages(arguments):
+            if found.fault:
+                output.error(found.name, found.fault)
+            else:
+                reading = read(found.data, strict=False)
+                show(output, found, reading, selection, trees)
+                if reading.skipped:
+                    output.remark(found.name, f"skipped fields of another schema: {', '.join(reading.skipped)}")
+                if reading.fault is not None:
+                    output.error(found.name, str(reading.fault))
+            progress.at(found.share)
+
+
+def kind_of(reading: Reading) -> str:
+    """What was read, for people: "binary", "hello frame (JSON)"."""
+    kind = KINDS[reading.kind]
+    return f"{kind} ({KINDS[reading.format]})" if reading.kind == "hello" and reading.format else kind
+
+
+# A message as a tree
+
+
+def _print_tree(output: Output, found: Found, reading: Reading, selection: Selection, trees: Trees) -> None:
+    """Print a line about the message and, below it, its events that were selected."""
+    indices = selection.indices(reading.tree or {})
+    if selection.everything or indices:
+        title: list[Piece] = [("file", printable(found.name)), ("", f": {', '.join(_facts(found, reading, indices))}")]
+        output.lines([title, *draw(list(_nodes(reading, indices, trees)), output.guides)])
+
+
+def _facts(found: Found, reading: Reading, indices: list[int]) -> Iterator[str]:
+    """What the line about a message says."""
+    yield kind_of(reading)
+    in_name = _DIRECTION_IN_NAME.search(found.name)
+    direction = FRAME_DIRECTIONS.get(reading.kind) or (in_name.group(1) if in_name else "")
+    if direction:
+        yield DIRECTIONS[direction]
+    if reading.flags is not None:
+        yield f"flags {reading.flags}"
+    tree = reading.tree or {}
+    if "now" in tree:
+        yield f"now {tree['now']}"
+    if isinstance(tree.get("events"), list):
+        count = len(tree["events"])
+        yield (f"{len(indices)} of " if len(indices) < count else "") + number_of(count, "event")
+    yield number_of(len(found.data), "byte")
+    if reading.fault is not None:
+        yield "broken"
+
+
+def _nodes(reading: Reading, indices: list[int], trees: Trees) -> Iterator[Node]:
+    if reading.text is not None:
+        yield trees.text("text", reading.text)
+    if reading.tree is not None:
+        yield from trees.events(reading.tree, indices)
+
+
+# A message as JSON
+
+
+def _print_json(output: Output, found: Found, reading: Reading, selection: Selection, trees: Trees) -> None:
+    """Print the message as JSON for people and tools."""
+    _print_object(output, reading, selection, 2)
+
+
+def _print_json_line(output: Output, found: Found, reading: Reading, selection: Selection, trees: Trees) -> None:
+    """Print the message as one line of JSON."""
+    _print_object(output, reading, selection, None)
+
+
+def _print_object(output: Output, reading: Reading, selection: Selection, indent: int | None) -> None:
+    shown = _object(reading, selection)
+    if shown is not None:
+        output.json(json.text(shown, indent))
+
+
+def _object(reading: Reading, selection: Selection) -> dict[str, Any] | None:
+    """What JSON shows of a message: its wire tree. A broken one has an `error`, lest anybody takes it for whole."""
+    indices = selection.indices(reading.tree or {})
+    if not selection.everything and not indices:
+        return None
+    if reading.text is not None:
+        return {"init": reading.text}
+    shown = dict(reading.tree or {})
+    if not selection.everything:
+        shown["events"] = [shown["events"][index] for index in indices]
+    if reading.fault is not None:
+        fault = reading.fault
+        shown["error"] = {"path": fault.path, "offset": fault.offset, "reason": fault.reason}
+    return shown
+
+
+SHAPES: dict[str, Callable[[Output, Found, Reading, Selection, Trees], None]] = {
+    "tree": _print_tree,
+    "json": _print_json,
+    "json-lines": _print_json_line,
+}
+"""The shapes of a printed message."""

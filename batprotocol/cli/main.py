@@ -1,0 +1,301 @@
+"""The commands of `batproto`: what they take, and what they exit with.
+
+The work is done by the other modules of this folder, and what a message is, the library knows.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+from typing import NoReturn
+
+import click
+from click.shell_completion import CompletionItem, get_completion_class
+
+from batprotocol.cli.output import PIPE_CLOSED, Output, discard, reason_of
+from batprotocol.cli.text import printable
+from batprotocol.errors import ProtocolError
+
+__all__ = ["batproto", "main"]
+
+NAME = "batproto"
+SHELLS = ("bash", "zsh", "fish")
+INTERRUPTED = 130
+"""What shells report for a program that SIGINT ends."""
+
+# The modules that print or read messages are imported by the commands that need them: `batproto --help` and the shell's
+# completion should not wait for them.
+
+_paths = click.argument(
+    "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(allow_dash=True, path_type=str)
+)
+
+
+def _show_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        from batprotocol.wire.binary import ENGINE
+
+        try:
+            version = metadata.version("batprotocol")
+        except metadata.PackageNotFoundError:
+            version = "(not installed)"
+        click.echo(f"{NAME} {version}, codec: {ENGINE}")
+        context.exit()
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
+@click.pass_context
+def batproto(context: click.Context) -> None:
+    """Read, check and convert messages of batprotocol, the protocol between Batsim and schedulers.
+
+    FILE is a message file or a handshake frame, in whatever format; a directory or a .tar.xz archive of them;
+    run.tar.xz/00004-b2e.bin, a single member of an archive; or - for standard input.
+
+    \b
+    Examples:
+      batproto dump run.tar.xz                      what was said in a run
+      batproto dump --job 'w0!12' run.tar.xz        ... about one job
+      batproto dump --json-lines run.tar.xz | jq .  ... for other programs
+      batproto convert message.bin message.json
+      batproto validate recordings/
+      batproto schema ExecuteJob
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+        context.exit(2)
+
+
+# batproto dump
+
+
+def _event_names(context: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> frozenset[str]:
+    from batprotocol.cli.selection import EVENTS, event_name
+
+    chosen = {
+        event_name(name) or _unknown(context, f"no event type is called {name!r}", name, EVENTS) for name in names
+    }
+    return frozenset(chosen)
+
+
+def _complete_event(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    from batprotocol.cli.selection import EVENTS
+
+    return _completions(EVENTS, start)
+
+
+@batproto.command()
+@_paths
+@click.option("--json", "shape", flag_value="json", help="Print each message as JSON over several lines.")
+@click.option("--json-lines", "shape", flag_value="json-lines", help="Print each message as JSON on one line.")
+@click.option(
+    "-e",
+    "--event",
+    "events",
+    metavar="TYPE",
+    multiple=True,
+    callback=_event_names,
+    shell_complete=_complete_event,
+    help="Only events of this type, such as JobSubmitted. Can be repeated.",
+)
+@click.option(
+    "-j",
+    "--job",
+    "jobs",
+    metavar="ID",
+    multiple=True,
+    help="Only events that mention this job; an ID without '!' means that job of any workload. Can be repeated.",
+)
+@click.option("--full", is_flag=True, help="Show long vectors of numbers and long texts whole.")
+@click.pass_context
+def dump(
+    context: click.Context,
+    files: tuple[str, ...],
+    shape: str | None,
+    events: frozenset[str],
+    jobs: tuple[str, ...],
+    full: bool,
+) -> None:
+    """Print messages as readable trees, or as JSON.
+
+    Of a broken message, what could be read is printed, then on standard error what is wrong and where; the other files
+    are still printed, and the exit status is 1. Fields that only a newer schema has are skipped with a remark.
+
+    With --event or --job, only the events that satisfy both are printed, and only messages that have some.
+
+    With --json or --json-lines, the frame of message 1 is printed as its message, that of message 0 as {"init": TEXT},
+    and a broken message has an "error" with its path, offset and reason. NaN and Infinity are written as such.
+    """
+    from batprotocol.cli import dump as work
+
+    output, selection = Output(), work.Selection(events, frozenset(jobs))
+    work.dump(files, output, selection, shape or "tree", full=full)
+    context.exit(int(output.failed))
+
+
+# batproto validate
+
+
+@batproto.command()
+@_paths
+@click.option("-q", "--quiet", is_flag=True, help="Print only what is wrong.")
+@click.pass_context
+def validate(context: click.Context, files: tuple[str, ...], quiet: bool) -> None:
+    """Check that messages can be read, with no field that the schema does not have.
+
+    Prints a line for each good file on standard output, and for each bad message on standard error what is wrong and
+    where. The exit status is 1 if there is any.
+    """
+    from batprotocol.cli import validate as work
+
+    output = Output()
+    work.validate(files, output, quiet=quiet)
+    context.exit(int(output.failed))
+
+
+# batproto convert
+
+
+@batproto.command()
+@click.argument("source", metavar="IN", type=click.Path(allow_dash=True, path_type=str))
+@click.argument("target", metavar="OUT", type=click.Path(allow_dash=True, path_type=str))
+@click.option("--to", type=click.Choice(["binary", "json"]), help="The format of OUT.")
+@click.option(
+    "--indent",
+    type=click.IntRange(0, 16),
+    default=2,
+    show_default=True,
+    help="Spaces for each level of JSON; 0 is one line.",
+)
+def convert(source: str, target: str, to: str | None, indent: int) -> None:
+    """Convert the message in IN from binary to JSON or back, and write it to OUT.
+
+    Either can be - for standard input or output. Without --to, the suffix of OUT tells the format (.json; .bin or .fb),
+    or else it is the one that IN has not. The frame of message 1 stays a frame, whose JSON is always one line; other
+    JSON ends with a line break. OUT can be IN, and is not touched if anything fails.
+    """
+    from batprotocol.cli import convert as work
+
+    work.convert(source, target, to, indent or None)
+
+
+# batproto schema
+
+
+def _schema_name(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+    from batprotocol.cli.schema import NAMES
+    from batprotocol.cli.selection import event_name
+
+    by_lower_name = {known.lower(): known for known in NAMES}
+    if name is None or name.lower() in by_lower_name:
+        return name and by_lower_name[name.lower()]
+    return event_name(name) or _unknown(context, f"the schema has no {name!r}", name, NAMES)
+
+
+def _complete_schema(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    from batprotocol.cli.schema import NAMES
+
+    return _completions(NAMES, start)
+
+
+@batproto.command()
+@click.argument("name", required=False, callback=_schema_name, shell_complete=_complete_schema)
+def schema(name: str | None) -> None:
+    """Show what the protocol's schema says of NAME: fields, types, defaults and comments.
+
+    NAME is an event, table, enum or union, in upper or lower case. Without it, all names are listed.
+    """
+    from batprotocol.cli.schema import describe, overview
+
+    output = Output()
+    output.lines(describe(name, output.wrap_at) if name else overview())
+
+
+# batproto completion
+
+
+@batproto.command()
+@click.argument("shell", metavar="bash|zsh|fish", type=click.Choice(SHELLS))
+def completion(shell: str) -> None:
+    """Print a script that makes the shell complete batproto's commands, options, files, event types and names.
+
+    \b
+    bash:  batproto completion bash > ~/.local/share/bash-completion/completions/batproto
+    zsh:   batproto completion zsh > ~/.zfunc/_batproto   (with ~/.zfunc in fpath, before compinit)
+    fish:  batproto completion fish > ~/.config/fish/completions/batproto.fish
+    """
+    completion_class = get_completion_class(shell)
+    assert completion_class is not None
+    click.echo(completion_class(batproto, {}, NAME, f"_{NAME.upper()}_COMPLETE").source())
+
+
+def _completions(names: Sequence[str], start: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in names if name.lower().startswith(start.lower())]
+
+
+def _unknown(context: click.Context, sentence: str, name: str, names: Sequence[str]) -> NoReturn:
+    from batprotocol.cli.selection import closest
+
+    near = closest(name, names)
+    raise click.UsageError(sentence + (f"; did you mean {' or '.join(near)}?" if near else ""), context)
+
+
+# The program
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run `batproto` and exit. All that goes wrong is told in one sentence on standard error."""
+    with open(os.devnull, "w") as nowhere:
+        # Both are None when the program was started with them closed.
+        sys.stdout = sys.stdout or nowhere
+        sys.stderr = sys.stderr or nowhere
+        status, sentence = _run(arguments)
+        if sentence:
+            print(printable(sentence), file=sys.stderr)
+    sys.exit(status)
+
+
+def _run(arguments: Sequence[str] | None) -> tuple[int, str]:
+    """The exit status, and what to say on standard error."""
+    try:
+        status = batproto.main(arguments, prog_name=NAME, standalone_mode=False)
+        sys.stdout.flush()
+        return int(status or 0), ""
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else NAME
+        message = " ".join(error.format_message().split()).rstrip(".")
+        return error.exit_code, f"{command}: {message[:1].lower()}{message[1:]} (see {command} --help)"
+    except click.ClickException as error:
+        return error.exit_code, f"{NAME}: {error.format_message()}"
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED, ""
+    except ProtocolError as error:
+        return 1, f"{NAME}: {error}"
+    except BrokenPipeError:
+        discard(sys.stdout)
+        return PIPE_CLOSED, ""
+    except OSError as error:
+        discard(sys.stdout)
+        return 1, f"{NAME}: {error.filename or 'standard output'}: {reason_of(error)}"
+    except MemoryError:
+        return 1, f"{NAME}: there is not enough memory for this"
+    except Exception as error:
+        place = _place(error)
+        return 1, f"{NAME}: a fault of batproto itself, please report it: {type(error).__name__} in {place}: {error}"
+
+
+def _place(error: Exception) -> str:
+    """Where an exception was raised, for a report."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    return f"{os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}" if last is not None else "?"

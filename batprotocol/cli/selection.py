@@ -1,0 +1,77 @@
+"""Which events of a message are asked for: by type, by job. It must not know how they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from batprotocol._schema.description import UNIONS
+
+__all__ = ["EVENTS", "Selection", "closest", "event_name"]
+
+EVENTS = UNIONS["Event"].members
+"""The names of all event types."""
+
+_SUFFIX = "event"
+_BY_LOWER_NAME = {name.lower(): name for name in EVENTS}
+
+
+class Selection(NamedTuple):
+    """What is asked for; empty means everything.
+
+    Args:
+        events: types of events, one of which an event must have.
+        jobs: ids of jobs, one of which an event must mention. One without `!` means that job of every workload.
+    """
+
+    events: frozenset[str] = frozenset()
+    jobs: frozenset[str] = frozenset()
+
+    @property
+    def everything(self) -> bool:
+        """Whether no event is left out."""
+        return not self.events and not self.jobs
+
+    def indices(self, tree: dict[str, Any]) -> list[int]:
+        """The numbers of the events of a message that are asked for."""
+        entries = tree.get("events")
+        if not isinstance(entries, list):
+            return []
+        return [number for number, entry in enumerate(entries) if isinstance(entry, dict) and self._wants(entry)]
+
+    def _wants(self, entry: dict[str, Any]) -> bool:
+        if self.events and entry.get("event_type") not in self.events:
+            return False
+        return not self.jobs or any(name in self.jobs for job in _jobs(entry.get("event")) for name in _names(job))
+
+
+def event_name(name: str) -> str | None:
+    """The event type that is meant: `JobSubmittedEvent`, `jobsubmitted`..., or None."""
+    lower = name.lower()
+    return _BY_LOWER_NAME.get(lower) or _BY_LOWER_NAME.get(lower + _SUFFIX)
+
+
+def closest(name: str, names: Sequence[str]) -> list[str]:
+    """The names that are spelled most like this one, with or without `Event` at its end, or that contain it."""
+    lower = name.lower()
+    spelled = {}
+    for known in names:
+        spelled[known.lower()] = spelled[known.lower().removesuffix(_SUFFIX)] = known
+    alike = get_close_matches(lower, spelled, n=3, cutoff=0.7)
+    containing = [known for known in spelled if lower in known]
+    return list(dict.fromkeys(spelled[known] for known in [*alike, *containing]))[:3]
+
+
+def _jobs(event: Any) -> Iterator[Any]:
+    """The ids of the jobs that an event mentions, None where one is missing."""
+    if not isinstance(event, dict):
+        return
+    yield event.get("job_id")
+    yield from event.get("job_ids") or ()
+    yield from (progress.get("job_id") for progress in event.get("progresses") or ())
+
+
+def _names(job: Any) -> tuple[str, ...]:
+    """The names by which a job may be asked for: its id, and its id without the workload."""
+    return (job, job.partition("!")[2]) if isinstance(job, str) else ()

@@ -1,0 +1,64 @@
+"""`batproto validate`: which files hold only good messages. What a good message is, the library decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from batprotocol.cli.dump import kind_of
+from batprotocol.cli.output import Output
+from batprotocol.cli.reading import read
+from batprotocol.cli.sources import Found, messages
+from batprotocol.cli.text import number_of, printable
+
+__all__ = ["validate"]
+
+
+def validate(arguments: Sequence[str], output: Output, *, quiet: bool) -> None:
+    """Check the messages that these arguments name, and print a line for each good file unless told to be quiet."""
+    tallies = []
+    with output.progress(quiet) as progress:
+        for (_, path), group in groupby(messages(arguments), lambda found: (found.file, found.path)):
+            tally = _Tally()
+            for found in group:
+                tally.add(found, output)
+                progress.at(found.share)
+            tallies.append(tally)
+            if not quiet and not tally.faults:
+                output.line(("good", "ok "), ("file", printable(path)), ("", f": {tally.summary}"))
+    if not quiet and len(tallies) > 1:
+        bad = sum(1 for tally in tallies if tally.faults)
+        count = number_of(sum(tally.messages for tally in tallies), "message")
+        verdict = f"{bad:,} of them bad" if bad else "all good"
+        output.line(("heading", f"{number_of(len(tallies), 'file')} ({count}), {verdict}"))
+
+
+@dataclass
+class _Tally:
+    """What was found in a file: how many messages and events, how many faults, and what the last message is."""
+
+    messages: int = 0
+    faults: int = 0
+    events: int = 0
+    last: str = ""
+
+    def add(self, found: Found, output: Output) -> None:
+        """Count one message, and report what is wrong with it."""
+        self.messages += 1
+        reading = None if found.fault else read(found.data, strict=True)
+        if reading is None or reading.fault is not None:
+            self.faults += 1
+            output.error(found.name, str(reading.fault) if reading else found.fault)
+            return
+        self.last = kind_of(reading)
+        if reading.message is not None:
+            self.events += len(reading.message.events)
+            self.last += f", {number_of(len(reading.message.events), 'event')}"
+
+    @property
+    def summary(self) -> str:
+        """What is in the file, in a few words."""
+        if self.messages == 1:
+            return self.last
+        return f"{number_of(self.messages, 'message')}, {number_of(self.events, 'event')}"

@@ -1,0 +1,67 @@
+"""flatc, the compiler of the C++ library, as an oracle: it reads and writes both formats with the library's own code."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from support import ROOT
+
+__all__ = ["VERSION", "needs_flatc", "needs_known_flatc", "to_binaries", "to_binary", "to_json_texts"]
+
+SCHEMA = ROOT / "schema" / "batprotocol.fbs"
+KNOWN = "2.0.8"
+
+
+def _version() -> str | None:
+    if not shutil.which("flatc"):
+        return None
+    found = re.search(r"\d+\.\d+\.\d+", subprocess.run(["flatc", "--version"], capture_output=True, text=True).stdout)
+    return found[0] if found else None
+
+
+VERSION = _version()
+
+needs_flatc = pytest.mark.skipif(VERSION is None, reason="flatc is not installed (flatbuffers-compiler)")
+needs_known_flatc = pytest.mark.skipif(
+    VERSION != KNOWN, reason=f"the corners of its JSON dialect are those of flatc {KNOWN}, here is {VERSION or 'none'}"
+)
+
+
+def to_json_texts(binaries: Sequence[bytes]) -> list[bytes]:
+    """The JSON texts that one call of flatc makes of many flatbuffers."""
+    return _convert(binaries, "bin", "json", ["--json", "--strict-json", "--defaults-json", "--raw-binary"])
+
+
+def to_binaries(texts: Sequence[bytes]) -> list[bytes]:
+    """The flatbuffers that one call of flatc makes of many JSON texts, all of which it must accept."""
+    return _convert(texts, "json", "bin", ["--binary", "--strict-json"])
+
+
+def to_binary(text: bytes) -> tuple[bytes | None, str]:
+    """The flatbuffer that flatc makes of a JSON text, or None and what it says against it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "text.json"
+        path.write_bytes(text)
+        command = ["flatc", "--binary", "--strict-json", "-o", folder, str(SCHEMA), str(path)]
+        done = subprocess.run(command, capture_output=True, check=False)
+        if done.returncode:
+            return None, (done.stdout + done.stderr).decode(errors="replace").strip().splitlines()[-1]
+        return path.with_suffix(".bin").read_bytes(), ""
+
+
+def _convert(given: Sequence[bytes], suffix: str, into: str, options: list[str]) -> list[bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / f"{number}.{suffix}" for number in range(len(given))]
+        for path, data in zip(paths, given, strict=True):
+            path.write_bytes(data)
+        names = [path.name for path in paths]
+        schema_first = [str(SCHEMA), *names] if into == "bin" else [str(SCHEMA), "--", *names]
+        done = subprocess.run(["flatc", *options, *schema_first], cwd=folder, capture_output=True, check=False)
+        assert done.returncode == 0, (done.stdout + done.stderr).decode(errors="replace")[-500:]
+        return [path.with_suffix(f".{into}").read_bytes() for path in paths]

@@ -1,0 +1,99 @@
+"""The examples that users read are run: those in the README, in docstrings, and in examples/."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import json
+import os
+import pkgutil
+import re
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+from support import ROOT
+
+import batprotocol
+from batprotocol import decode
+
+README = (ROOT / "README.md").read_text()
+EXAMPLE = ROOT / "examples" / "00042-b2e.bin"
+
+
+def modules() -> list[str]:
+    found = (module.name for module in pkgutil.walk_packages([str(ROOT / "batprotocol")], "batprotocol."))
+    return ["batprotocol", *(name for name in found if not name.endswith("__main__"))]
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def batproto(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "batprotocol", *arguments],
+        capture_output=True,
+        check=False,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONPATH": str(ROOT)},
+        text=True,
+        encoding="utf-8",
+    )
+
+
+@pytest.mark.parametrize("name", modules())
+def test_examples_in_docstrings(name: str) -> None:
+    module: ModuleType = importlib.import_module(name)
+    assert doctest.testmod(module, globs=vars(batprotocol) | vars(module)).failed == 0
+
+
+def test_some_docstrings_have_examples() -> None:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    counts = [len(test.examples) for name in modules() for test in finder.find(importlib.import_module(name))]
+    assert sum(counts) > 20
+
+
+def test_python_blocks_of_the_readme() -> None:
+    """They are read one after the other, as a user would type them."""
+    namespace: dict[str, object] = {}
+    for block in blocks("python"):
+        exec(compile(block, "README.md", "exec"), namespace)
+    assert namespace["text"] == "init"
+    reply = namespace["reply"]
+    assert callable(reply)
+    assert decode(reply(EXAMPLE.read_bytes())).now == decode(EXAMPLE.read_bytes()).now
+    test = namespace["test_a_reply_can_be_read"]
+    assert callable(test)
+    test()
+
+
+def test_dump_prints_what_the_readme_shows() -> None:
+    (shown,) = blocks("console")
+    done = batproto("dump", "examples/00042-b2e.bin")
+    assert done.returncode == 0
+    assert done.stdout == shown
+
+
+def test_commands_of_the_readme_exist() -> None:
+    for command in re.findall(r"`batproto (\w+)", README):
+        assert batproto(command, "--help").returncode == 0, command
+
+
+@pytest.mark.parametrize("marker", ["install", "test"])
+def test_ci_finds_the_commands_of_the_readme(marker: str) -> None:
+    assert re.search(rf"^<!-- ci: {marker} -->\n```sh\n.+\n```$", README, re.MULTILINE)
+
+
+def test_reply_example() -> None:
+    submitted = ROOT / "tests" / "data" / "submitted.json"
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "reply.py"), str(submitted)],
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        text=True,
+    )
+    (event,) = json.loads(done.stdout)["events"]
+    assert (event["event_type"], event["event"]["job_id"]) == ("ExecuteJobEvent", "w0!0")

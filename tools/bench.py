@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Measure how fast batprotocol reads and writes messages, against the alternatives that build the same values.
+
+One interleaved run over six workloads: the classes that flatc generates, the standard library's json, orjson and
+msgspec.json, all written as a careful user would, and first seen to read and write the same. It is for people, not for
+tests: it needs a quiet machine and `pip install batprotocol[bench]`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+# An installed batprotocol comes first; without one, it is the source tree that is measured.
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+
+from benchmark.competitors import OTHERS, Competitor, engines, prepare
+from benchmark.report import GOALS, Results, machine, table
+from benchmark.timing import Call, import_times, measure
+from benchmark.workloads import WORKLOADS
+
+MILLISECOND = 1_000_000
+FULL = (80, 4 * MILLISECOND)  # rounds, and how long a batch takes
+QUICK = (15, 2 * MILLISECOND)
+IMPORTS = ("msgspec", "batprotocol")
+
+
+def run(competitors: Sequence[Competitor], rounds: int, batch: int) -> Results:
+    """Measure everybody on every workload."""
+    times, sizes = {}, {}
+    for workload in WORKLOADS:
+        data = prepare(workload, competitors)
+        calls = {}
+        for each in competitors:
+            calls[each.name, "decode"] = Call(each.decode, data[each.dialect])
+            calls[each.name, "encode"] = Call(each.encode, workload.message)
+        times[workload] = measure(calls, rounds, batch)
+        sizes[workload] = {each.name: len(each.encode(workload.message)) for each in competitors}
+        print(f"measured: {workload.name}", file=sys.stderr)
+    return Results(times, sizes)
+
+
+def imports(rounds: int, markdown: bool) -> str:
+    """The table of what importing costs."""
+    times = import_times(IMPORTS, rounds)
+    rows = [["import", "ms", "against msgspec"]]
+    rows += [[name, f"{time / MILLISECOND:.1f}", f"{time / times['msgspec']:.2f}x"] for name, time in times.items()]
+    return f"Importing, median of {rounds} new interpreters:\n\n{table(rows, markdown)}"
+
+
+def main() -> int:
+    known = engines()
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--engine", choices=known, action="append", help="measure this engine only (may be repeated)")
+    parser.add_argument("--quick", action="store_true", help="take about 10 seconds instead of a minute")
+    parser.add_argument("--imports", action="store_true", help="also measure what importing batprotocol costs")
+    parser.add_argument("--markdown", action="store_true", help="print tables for a README")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help=f"exit 1 if the pure-Python engine is below {GOALS['decode']:g}x decode or {GOALS['encode']:g}x encode",
+    )
+    arguments = parser.parse_args()
+    chosen = [known[name] for name in arguments.engine or known]
+    results = run([*chosen, *OTHERS], *(QUICK if arguments.quick else FULL))
+    for engine in chosen:
+        for text in results.directions(engine, OTHERS, arguments.markdown):
+            print(text, end="\n\n")
+    print(results.bytes(arguments.markdown), end="\n\n")
+    if arguments.imports:
+        print(imports(11 if arguments.quick else 41, arguments.markdown), end="\n\n")
+    print(machine())
+    shortfalls = results.shortfalls(known["python"]) if arguments.check else []
+    for shortfall in shortfalls:
+        print(f"bench: {shortfall}", file=sys.stderr)
+    return 1 if shortfalls else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

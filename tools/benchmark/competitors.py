@@ -1,0 +1,121 @@
+"""Who is measured: each competitor turns the same messages into bytes and bytes into the same values.
+
+An engine of batprotocol is a competitor like any other. Before anything is timed, `prepare` makes sure that all of them
+read and write the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import orjson
+
+from batprotocol import model
+from batprotocol.model import Doubles, Message
+from batprotocol.wire import binary
+
+from benchmark import generated_reading, generated_writing
+from benchmark.json_dicts import from_dict, to_dict
+from benchmark.workloads import Workload
+
+__all__ = ["GENERATED", "OTHERS", "Competitor", "engines", "prepare"]
+
+Data = bytes | bytearray
+
+
+@dataclass(frozen=True)
+class Competitor:
+    """One way between values and bytes. Competitors of the same `dialect` read the same bytes."""
+
+    name: str
+    dialect: str
+    encode: Callable[[Message], Data]
+    decode: Callable[[bytes], Message]
+
+
+def engines() -> dict[str, Competitor]:
+    """The engines that this installation has, by name."""
+    name = binary.ENGINE
+    return {name: Competitor(f"batprotocol ({name})", "flatbuffers", Message.to_binary, Message.from_binary)}
+
+
+GENERATED = Competitor("generated classes", "flatbuffers", generated_writing.encode, generated_reading.decode)
+
+
+def _json_encode(message: Message) -> bytes:
+    return json.dumps(to_dict(message), separators=(",", ":")).encode()
+
+
+def _json_decode(data: bytes) -> Message:
+    return from_dict(json.loads(data))
+
+
+def _orjson_encode(message: Message) -> bytes:
+    return orjson.dumps(to_dict(message))
+
+
+def _orjson_decode(data: bytes) -> Message:
+    return from_dict(orjson.loads(data))
+
+
+def _own_json_encode(message: Message) -> bytes:
+    return message.to_json().encode()
+
+
+def _plain(value: Any) -> list[float]:
+    """What msgspec does not know how to write: vectors of doubles."""
+    numbers: list[float] = value.view.tolist()
+    return numbers
+
+
+def _doubles(type: Any, numbers: Any) -> Doubles:
+    return Doubles(numbers)
+
+
+def _msgspec() -> Competitor:
+    """msgspec.json on our own values: they are msgspec's structs, in JSON of msgspec's tagged kind, not Batsim's."""
+    # The annotation of Message.events is for type checkers only; msgspec wants the name to be there.
+    vars(model.message).update(Event=model.Event)
+    decoder = msgspec.json.Decoder(Message, dec_hook=_doubles)
+    encoder = msgspec.json.Encoder(enc_hook=_plain)
+    return Competitor("msgspec.json", "msgspec", encoder.encode, decoder.decode)
+
+
+OTHERS = (
+    GENERATED,
+    Competitor("json", "json", _json_encode, _json_decode),
+    Competitor("orjson", "json", _orjson_encode, _orjson_decode),
+    _msgspec(),
+    Competitor("our JSON", "json", _own_json_encode, Message.from_json),
+)
+"""All competitors but the engines, in the order of the tables."""
+
+
+def prepare(workload: Workload, competitors: Iterable[Competitor]) -> dict[str, bytes]:
+    """The bytes to decode, by dialect, once all competitors have been seen to read and write the same.
+
+    Who comes first in a dialect has written them; for flatbuffers that is `GENERATED`, the runtime of the format's own
+    makers, and for JSON the standard library.
+    """
+    data: dict[str, bytes] = {}
+    competitors = [*OTHERS, *(each for each in competitors if each not in OTHERS)]
+    for writer in competitors:
+        data.setdefault(writer.dialect, bytes(writer.encode(workload.message)))
+    for writer in competitors:
+        written = {data[writer.dialect], bytes(writer.encode(workload.message))}
+        for reader in competitors:
+            if reader.dialect == writer.dialect:
+                for each in written:
+                    _same(workload, reader, writer, each)
+    return data
+
+
+def _same(workload: Workload, reader: Competitor, writer: Competitor, data: bytes) -> None:
+    message = reader.decode(data)
+    # The text also tells 1 from 1.0, and a number from the member of an enum.
+    if message != workload.message or repr(message) != repr(workload.message):
+        raise AssertionError(f"{workload.name}: {reader.name} reads something else in what {writer.name} wrote")

@@ -1,0 +1,100 @@
+"""What a run has found, as text for a terminal or as Markdown for a README, and how it compares to the goals."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from benchmark.competitors import GENERATED, Competitor
+from benchmark.workloads import Workload
+
+__all__ = ["GOALS", "Results", "machine", "table"]
+
+GOALS = {"decode": 9.0, "encode": 12.0}
+"""How many times faster than the generated classes the pure-Python engine must be."""
+
+Times = Mapping[tuple[str, str], float]
+"""Nanoseconds by competitor and direction."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """What was measured: for each workload the times, and the sizes by dialect and for the engines' own bytes."""
+
+    times: Mapping[Workload, Times]
+    sizes: Mapping[Workload, Mapping[str, int]]
+
+    def directions(self, engine: Competitor, others: Sequence[Competitor], markdown: bool) -> Iterable[str]:
+        """A table for each direction: nanoseconds per event, and how many times faster the engine is than each other."""
+        for direction in GOALS:
+            rows = [["ns per event", engine.name, *(each.name for each in others)]]
+            for workload, times in self.times.items():
+                own = times[engine.name, direction]
+                cells = [
+                    f"{times[each.name, direction] / workload.events:,.0f} ({_ratio(times[each.name, direction] / own)})"
+                    for each in others
+                ]
+                rows.append([workload.name, f"{own / workload.events:,.0f}", *cells])
+            yield f"{direction.capitalize()}, and how many times faster {engine.name} is:\n\n{table(rows, markdown)}"
+
+    def bytes(self, markdown: bool) -> str:
+        """The table of the messages' sizes."""
+        columns = list(next(iter(self.sizes.values())))
+        rows = [["bytes", "events", *columns]]
+        for workload, sizes in self.sizes.items():
+            rows.append([workload.name, f"{workload.events:,}", *(f"{sizes[column]:,}" for column in columns)])
+        return f"Sizes of the messages:\n\n{table(rows, markdown)}"
+
+    def shortfalls(self, engine: Competitor) -> list[str]:
+        """Where an engine misses the goals."""
+        found = []
+        for workload, times in self.times.items():
+            for direction, goal in GOALS.items():
+                ratio = times[GENERATED.name, direction] / times[engine.name, direction]
+                if ratio < goal:
+                    found.append(f"{direction}, {workload.name}: {_ratio(ratio)} of {goal:g}x")
+        return found
+
+
+def _ratio(ratio: float) -> str:
+    return f"{ratio:.{0 if ratio >= 99.5 else 1 if ratio >= 9.95 else 2}f}x"
+
+
+def table(rows: Sequence[Sequence[str]], markdown: bool) -> str:
+    """Rows as text: the first one is the head, the first column is words, the others are numbers."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        [cell.rjust(width) if index else cell.ljust(width) for index, (cell, width) in enumerate(zip(row, widths, strict=True))]
+        for row in rows
+    ]
+    if not markdown:
+        return "\n".join("  ".join(line).rstrip() for line in lines)
+    rule = ["-" * width if not index else "-" * (width - 1) + ":" for index, width in enumerate(widths)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], rule, *lines[1:]])
+
+
+def machine() -> str:
+    """One line that says what was measured on, and with what."""
+    versions = [f"{name} {_version(name)}" for name in ("batprotocol", "flatbuffers", "orjson", "msgspec", "numpy")]
+    return f"{_processor()}, {sys.implementation.name} {platform.python_version()}, {', '.join(versions)}"
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "(source tree)"
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
