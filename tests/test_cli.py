@@ -13,16 +13,15 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from click.testing import CliRunner
 from support import ROOT, read_run, runs
 
-from batprotocol.cli.main import batproto
+from batprotocol.cli.main import main
 from batprotocol.errors import DecodeError
 from batprotocol.model import (
     AllocationPlacement,
@@ -107,11 +106,15 @@ def run(*arguments: str | Path, given: bytes = b"", variables: Mapping[str, str]
 
 
 def run_here(*arguments: str | Path) -> Result:
-    """Run `batproto` in this process: for the many cases in which a process would show nothing more."""
-    result = CliRunner().invoke(batproto, [*map(str, arguments)])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return Result(result.exit_code, result.stdout, result.stderr)
+    """Run `batproto` in this process: for the many cases in which a process of its own would show nothing more."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="\n") for _ in range(2))
+    with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
+        main([*map(str, arguments)])
+    for stream in (out, err):
+        stream.flush()
+        stream.seek(0)
+    assert isinstance(ended.value.code, int)
+    return Result(ended.value.code, out.read(), err.read())
 
 
 def run_on_terminal(
@@ -187,6 +190,12 @@ def _file_size(path: Path) -> int:
     return path.stat().st_size
 
 
+@pytest.fixture(autouse=True)
+def no_deciding_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in DECIDING_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+
 # The tree
 
 
@@ -235,7 +244,7 @@ def test_an_encoding_without_lines_gets_ascii(message_file: Path) -> None:
 
 def test_the_init_frame_shows_its_text(tmp_path: Path) -> None:
     frame = write(tmp_path / "00000-b2e.bin", frames.encode_init('{"a": 1}'))
-    assert run("dump", frame).out == f"{frame}: init frame, Batsim to EDC, 12 bytes\n└── text: '{{\"a\": 1}}'\n"
+    assert run_here("dump", frame).out == f"{frame}: init frame, Batsim to EDC, 12 bytes\n└── text: '{{\"a\": 1}}'\n"
 
 
 @pytest.mark.parametrize(("format", "words"), [("binary", "binary"), ("json", "JSON")])
@@ -362,7 +371,7 @@ def test_json_of_a_recorded_run(recorded_run: Path, option: str) -> None:
 def test_json_of_what_is_broken_says_so(tmp_path: Path) -> None:
     text = MESSAGE.to_json()
     path = write(tmp_path / "a.json", text[: text.index("w1!1")])
-    result = run("dump", "--json-lines", path)
+    result = run_here("dump", "--json-lines", path)
     shown = json.loads(result.out)
     assert result.status == 1
     assert shown["now"] == 3.0
@@ -405,7 +414,7 @@ def test_events_of_a_job(message_file: Path, jobs: list[str], shown: Sequence[ob
 def test_filters_hold_together_and_leave_out_messages_without_events(message_file: Path, tmp_path: Path) -> None:
     other = write(tmp_path / "other", Message(9.0, (SimulationEndsEvent(),)).to_binary())
     init = write(tmp_path / "init", frames.encode_init("x"))
-    result = run("dump", "-e", "ExecuteJob", "-e", "RejectJob", "-j", "w0!1", init, message_file, other)
+    result = run_here("dump", "-e", "ExecuteJob", "-e", "RejectJob", "-j", "w0!1", init, message_file, other)
     size = message_file.stat().st_size
     assert result.out == (
         f"{message_file}: binary, Batsim to EDC, now 3.0, 1 of 5 events, {size} bytes\n"
@@ -417,14 +426,14 @@ def test_filters_hold_together_and_leave_out_messages_without_events(message_fil
 
 
 def test_an_unknown_event_type_is_a_wrong_argument(message_file: Path) -> None:
-    result = run("dump", "--event", "JobSubmited", message_file)
+    result = run_here("dump", "--event", "JobSubmited", message_file)
     assert result == Result(
         2,
         "",
         "batproto dump: no event type is called 'JobSubmited'; did you mean JobSubmittedEvent?"
         " (see batproto dump --help)\n",
     )
-    assert "AllStaticJobsHaveBeenSubmittedEvent" in run("dump", "--event", "submitted", message_file).err
+    assert "AllStaticJobsHaveBeenSubmittedEvent" in run_here("dump", "--event", "submitted", message_file).err
 
 
 # What is broken
@@ -491,7 +500,7 @@ def test_the_other_files_are_still_printed(message_file: Path, tmp_path: Path) -
 def test_fields_of_a_newer_schema_get_a_remark(tmp_path: Path) -> None:
     text = '{"now": 1,"later": [],"events": [{"event_type": "RejectJobEvent","event": {"job_id": "w!1","why": {}}}]}'
     path = write(tmp_path / "newer.json", text)
-    result = run("dump", path)
+    result = run_here("dump", path)
     assert result.status == 0
     assert '    └── job_id: "w!1"' in result.out
     assert result.err.startswith(f"batproto: {path}: ")
@@ -532,7 +541,7 @@ def test_a_pipe_with_a_name(message_file: Path, tmp_path: Path) -> None:
 
 def test_several_files_are_printed_in_the_order_of_the_arguments(tmp_path: Path) -> None:
     files = [write(tmp_path / name, Message(now, ()).to_binary()) for now, name in enumerate("cab")]
-    out = run("dump", "--json-lines", *files).out
+    out = run_here("dump", "--json-lines", *files).out
     assert [json.loads(line)["now"] for line in out.splitlines()] == [0, 1, 2]
 
 
@@ -545,13 +554,13 @@ def test_a_directory_is_its_messages_by_name(tmp_path: Path) -> None:
     for name in ignored:
         write(tmp_path / name, "nonsense")
     write_archive(tmp_path / "z.tar.xz", [("00001-b2e.bin", Message(5, ()).to_binary())])
-    result = run("dump", "--json-lines", tmp_path)
+    result = run_here("dump", "--json-lines", tmp_path)
     assert result.err == ""
     assert [json.loads(line)["now"] for line in result.out.splitlines()] == [0, 1, 2, 3, 4, 5]
 
 
 def test_a_directory_without_messages(tmp_path: Path) -> None:
-    result = run("dump", tmp_path)
+    result = run_here("dump", tmp_path)
     assert (result.status, result.out) == (1, "")
     assert result.err.startswith(f"batproto: {tmp_path}: holds no message files (*.bin,")
 
@@ -563,7 +572,7 @@ def test_a_file_that_may_not_be_read(message_file: Path) -> None:
 
 
 def test_an_archive_is_its_messages_by_name(recorded_run: Path) -> None:
-    lines = [line for line in run("dump", recorded_run).out.splitlines() if line[0] not in "├│└ "]
+    lines = [line for line in run_here("dump", recorded_run).out.splitlines() if line[0] not in "├│└ "]
     messages = read_run(recorded_run)
     assert [line.split(": ")[0] for line in lines] == [
         f"{recorded_run}/{message.number:05}-{message.direction}.bin" for message in messages
@@ -577,7 +586,7 @@ def test_archives_need_no_order_and_no_name(tmp_path: Path, suffix: str, mode: s
     members = [(f"./run/{number:05}-b2e.bin", Message(number, ()).to_binary()) for number in (2, 0, 1)]
     others = [("./run/run.json", b"{}"), ("./run/jobs.csv", b"x"), ("./run/twin/00000-b2e.json", b"?")]
     archive = write_archive(tmp_path / f"run{suffix}", [*others, *members], mode)
-    result = run("dump", "--json-lines", archive)
+    result = run_here("dump", "--json-lines", archive)
     assert result.err == ""
     assert [json.loads(line)["now"] for line in result.out.splitlines()] == [0, 1, 2]
 
@@ -585,15 +594,15 @@ def test_archives_need_no_order_and_no_name(tmp_path: Path, suffix: str, mode: s
 def test_a_member_of_an_archive(recorded_run: Path) -> None:
     message = read_run(recorded_run)[2]
     member = f"{recorded_run}/00002-{message.direction}.bin"
-    assert json.loads(run("dump", "--json", member).out) == as_json(decode(message.data))
-    missing = run("dump", f"{recorded_run}/missing.bin")
+    assert json.loads(run_here("dump", "--json", member).out) == as_json(decode(message.data))
+    missing = run_here("dump", f"{recorded_run}/missing.bin")
     assert missing == Result(1, "", f"batproto: {recorded_run}: has no member missing.bin\n")
 
 
 def test_an_archive_that_is_cut_short_is_read_up_to_there(tmp_path: Path) -> None:
     members = [(f"{number:05}-b2e.bin", os.urandom(30_000) if number else MESSAGE.to_binary()) for number in range(3)]
     whole = write_archive(tmp_path / "whole.tar.xz", members).read_bytes()
-    result = run("dump", "-e", "RejectJob", write(tmp_path / "cut.tar.xz", whole[: len(whole) // 2]))
+    result = run_here("dump", "-e", "RejectJob", write(tmp_path / "cut.tar.xz", whole[: len(whole) // 2]))
     assert result.status == 1
     assert "[2] RejectJobEvent" in result.out
     assert "cut.tar.xz: breaks off after" in result.err
@@ -747,10 +756,10 @@ def test_what_cannot_be_converted_leaves_the_target_alone(message_file: Path, tm
         assert result.out == ""
     assert target.read_text() == "precious"
     in_no_folder = tmp_path / "no" / "folder.json"
-    assert run("convert", message_file, in_no_folder) == Result(
+    assert run_here("convert", message_file, in_no_folder) == Result(
         1, "", f"batproto: {in_no_folder}: no such file or directory\n"
     )
-    assert run("convert", message_file, tmp_path) == Result(1, "", f"batproto: {tmp_path}: is a directory\n")
+    assert run_here("convert", message_file, tmp_path) == Result(1, "", f"batproto: {tmp_path}: is a directory\n")
 
 
 # schema
@@ -802,7 +811,7 @@ def test_comments_are_wrapped_on_a_terminal_only() -> None:
 
 
 def test_an_unknown_name_gets_suggestions() -> None:
-    result = run("schema", "JobStat")
+    result = run_here("schema", "JobStat")
     assert result.status == 2
     assert "did you mean" in result.err
     assert "FinalJobState" in result.err
@@ -850,7 +859,7 @@ def test_version() -> None:
     ],
 )
 def test_wrong_arguments_are_one_sentence(arguments: list[str]) -> None:
-    result = run(*arguments)
+    result = run_here(*arguments)
     assert (result.status, result.out) == (2, "")
     assert result.err.startswith("batproto")
     assert result.err.count("\n") == 1
@@ -858,7 +867,7 @@ def test_wrong_arguments_are_one_sentence(arguments: list[str]) -> None:
 
 
 def test_no_arguments_show_the_help() -> None:
-    result = run()
+    result = run_here()
     assert result.status == 2
     assert result.err.startswith("Usage: batproto")
 
@@ -970,7 +979,7 @@ def test_completion_of_commands_events_and_names() -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_scripts(shell: str) -> None:
-    result = run("completion", shell)
+    result = run_here("completion", shell)
     assert result.status == 0
     assert f"_BATPROTO_COMPLETE={shell}_complete" in result.out
 

@@ -42,8 +42,7 @@ MEMBERS = [
     (union, kind) for union in UNIONS for kind in typing.get_args(getattr(model, union)) or [model.ExternalEvent]
 ]
 
-patient = settings(deadline=None)
-thorough = settings(max_examples=5000, database=None, deadline=None, derandomize=True, phases=[Phase.generate])
+thorough = settings(max_examples=5000, database=None, derandomize=True, phases=[Phase.generate])
 
 
 class Reached(BaseException):
@@ -140,7 +139,7 @@ def test_all_that_is_public_is_documented() -> None:
 
 
 @pytest.mark.parametrize("kind", STRATEGIES, ids=lambda kind: kind.__name__)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_values_are_of_their_type_and_without_nan(kind: type[Value], data: st.DataObject) -> None:
     value = data.draw(STRATEGIES[kind]())
@@ -150,7 +149,6 @@ def test_values_are_of_their_type_and_without_nan(kind: type[Value], data: st.Da
     assert hash(copy.copy(value)) == hash(value)
 
 
-@patient
 @given(bat.messages(chronological=False, allow_nan=True))
 def test_values_with_nan_are_of_their_type_too(message: Message) -> None:
     assert conforms(message, Message)
@@ -190,7 +188,7 @@ def test_known_enum_numbers_only(member: ProtocolEnum) -> None:
 def test_directions_are_respected(direction: Direction | str | None, types: tuple[type, ...]) -> None:
     seen = set()
 
-    @settings(max_examples=500, database=None, derandomize=True, deadline=None, phases=[Phase.generate])
+    @settings(max_examples=500, database=None, derandomize=True, phases=[Phase.generate])
     @given(bat.events(direction))
     def collect(event: model.Event) -> None:
         seen.add(type(event))
@@ -199,7 +197,6 @@ def test_directions_are_respected(direction: Direction | str | None, types: tupl
     assert seen == set(types)
 
 
-@patient
 @given(bat.messages("b2e"), bat.messages(Direction.EDC_TO_BATSIM))
 def test_messages_go_one_way(to_component: Message, to_batsim: Message) -> None:
     assert {type(event) for event in to_component.events} <= set(BATSIM_TO_EDC)
@@ -325,13 +322,11 @@ def test_every_event_can_hold_nan() -> None:
 # The knobs
 
 
-@patient
 @given(bat.host_sets(canonical=True))
 def test_canonical_host_sets(text: str) -> None:
     assert model.format_hosts(text) == text
 
 
-@patient
 @given(st.data(), st.integers(1, 35), st.integers(0, 5))
 def test_kill_progress_is_as_deep_as_told(data: st.DataObject, shallowest: int, more: int) -> None:
     progress = data.draw(bat.kill_progresses(min_depth=shallowest, max_depth=shallowest + more))
@@ -351,6 +346,7 @@ def test_impossible_depths_are_refused(shallowest: int, deepest: int) -> None:
         bat.kill_progresses(min_depth=shallowest, max_depth=deepest)
 
 
+@settings(suppress_health_check=[])  # neither slow nor large by the measure of hypothesis
 @given(bat.messages())
 def test_messages_are_chronological(message: Message) -> None:
     times = [event.timestamp for event in message.events]
@@ -359,7 +355,7 @@ def test_messages_are_chronological(message: Message) -> None:
 
 
 @pytest.mark.parametrize("most", [0, 1, 3])
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(data=st.data())
 def test_messages_hold_no_more_events_than_told(most: int, data: st.DataObject) -> None:
     assert len(data.draw(bat.messages(max_events=most)).events) <= most

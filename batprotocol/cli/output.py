@@ -26,7 +26,6 @@ __all__ = ["PIPE_CLOSED", "Output", "ProgressBar", "discard", "reason_of"]
 PIPE_CLOSED = 141
 """What shells report for a program that SIGPIPE ends."""
 
-
 STYLES = {
     "file": "bold",
     "event": "bold cyan",

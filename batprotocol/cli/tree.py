@@ -6,7 +6,7 @@ must not know of terminals: a style is only a name here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from batprotocol._schema.description import TABLES, Field, Type
@@ -93,7 +93,7 @@ class Trees:
         if not isinstance(value, dict | list | tuple) or _is_numbers(value):
             return Node(_line(label, self._scalar_or_numbers(type_, value)), [])
         pieces = self._inline(type_, value, tag, nested=False)
-        if pieces is not None and sum(len(text) for _, text in pieces) <= limit:
+        if pieces is not None and _length(pieces) <= limit:
             return Node(_line(label, pieces), [])
         if isinstance(value, dict):
             return Node(_line(label, _type_name(tag)), self._fields(tag or type_.name, value))
@@ -113,23 +113,22 @@ class Trees:
         return self._scalar_or_numbers(type_, value)
 
     def _inline_struct(self, tag: str, table: str, struct: dict[str, Any], nested: bool) -> list[Piece] | None:
-        parts: list[list[Piece]] = []
-        for name, type_, value, inner_tag in _members(table, struct):
-            pieces = self._inline(type_, value, inner_tag)
-            if pieces is None:
-                return None
-            parts.append([("field", name), ("", "="), *pieces])
+        parts = (
+            _labelled(name, self._inline(type_, value, inner_tag))
+            for name, type_, value, inner_tag in _members(table, struct)
+        )
         joined = _joined(parts, " ")
+        if joined is None:
+            return None
         if not nested:
-            return _joined([part for part in (_type_name(tag), joined) if part], " ") or [("detail", "{}")]
+            return _line(_type_name(tag), joined) if joined or tag else [("detail", "{}")]
         return _type_name(tag) + ([("", "{"), *joined, ("", "}")] if joined or not tag else [])
 
     def _inline_vector(self, element: Type, values: Sequence[Any]) -> list[Piece] | None:
         if len(values) > ELEMENTS:
             return None
-        parts = [self._inline(element, value, "") for value in values]
-        whole = [part for part in parts if part is not None]
-        return [("", "["), *_joined(whole, ", "), ("", "]")] if len(whole) == len(parts) else None
+        joined = _joined((self._inline(element, value, "") for value in values), ", ")
+        return None if joined is None else [("", "["), *joined, ("", "]")]
 
     def _scalar_or_numbers(self, type_: Type, value: Any) -> list[Piece]:
         if not isinstance(value, Sequence) or isinstance(value, str):
@@ -195,18 +194,31 @@ def _label(name: str) -> list[Piece]:
     return [("field", name), ("", ":")]
 
 
+def _labelled(name: str, pieces: list[Piece] | None) -> list[Piece] | None:
+    return None if pieces is None else [("field", name), ("", "="), *pieces]
+
+
 def _line(label: list[Piece], pieces: list[Piece]) -> list[Piece]:
-    return [*label, ("", " "), *pieces] if pieces else label
+    return [*label, ("", " "), *pieces] if label and pieces else label or pieces
 
 
 def _type_name(tag: str) -> list[Piece]:
     return [("type", printable(tag))] if tag else []
 
 
-def _joined(parts: Sequence[list[Piece]], separator: str) -> list[Piece]:
+def _length(pieces: list[Piece]) -> int:
+    return sum(len(text) for _, text in pieces)
+
+
+def _joined(parts: Iterable[list[Piece] | None], separator: str) -> list[Piece] | None:
+    """All parts on one line, or None as soon as one is None or they get too long for any line."""
     pieces: list[Piece] = []
+    length = 0
     for part in parts:
+        if part is None or length > ELEMENT_LINE:
+            return None
         if pieces:
             pieces.append(("", separator))
         pieces += part
+        length += _length(part)
     return pieces

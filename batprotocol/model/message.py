@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from batprotocol.model.events import Event
 from batprotocol.model.value import Value, tuples_into
-
-if TYPE_CHECKING:
-    from batprotocol.model.events import Event
 
 __all__ = ["Message"]
 

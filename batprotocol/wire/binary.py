@@ -36,10 +36,12 @@ _CANNOT_WRITE = (
 
 
 class Engine(NamedTuple):
-    """What reads and writes: `decode(bytes) -> Message` and `encode(Message) -> bytes`."""
+    """What reads and writes. Its JSON is for plain messages only: it gives None where there is more to it."""
 
     decode: Callable[[bytes | bytearray | memoryview], Message]
     encode: Callable[[Message], bytes]
+    decode_json: Callable[[bytes], Message | None]
+    encode_json: Callable[[Message], str | None]
 
 
 def _as_bytes(data: bytes | bytearray | memoryview) -> bytes:
@@ -85,11 +87,15 @@ def _native() -> Engine | None:
         return tree.to_message(reader.read(data))
 
     native.bind(model, read_carefully, _encode)
-    return Engine(native.decode, native.encode)
+    return Engine(native.decode, native.encode, native.decode_json, native.encode_json)
+
+
+def _no_json(_: object) -> None:
+    """The Python engine has no JSON of its own: all of it is in `batprotocol.wire.json`."""
 
 
 def _engines() -> dict[str, Engine]:
-    engines = {"python": Engine(_decode, _encode)}
+    engines = {"python": Engine(_decode, _encode, _no_json, _no_json)}
     wanted = os.environ.get("BATPROTOCOL_ENGINE", "")
     if wanted not in ("", "python", "native"):
         raise ImportError(f"BATPROTOCOL_ENGINE is {wanted!r}; it can be 'native' or 'python'")
@@ -124,8 +130,8 @@ It raises `EncodeError` if a field holds what the wire cannot carry; `path` name
 def use_engine(name: str) -> None:
     """Read and write with this engine from here on, in the whole process. `KeyError` if it is not at hand."""
     global ENGINE, decode, encode
-    decode, encode = ENGINES[name]
-    ENGINE = name
+    engine = ENGINES[name]
+    ENGINE, decode, encode = name, engine.decode, engine.encode
 
 
 use_engine("python" if os.environ.get("BATPROTOCOL_ENGINE") == "python" else next(reversed(ENGINES)))

@@ -1,7 +1,8 @@
 """The JSON format, in the dialect of the flatbuffers C++ library, which Batsim parses and prints with.
 
 Reading accepts what that parser accepts (single quotes, comments, numbers in strings, a union before its type ...) and
-refuses what it refuses; it makes a wire tree, guided by the schema's description. Writing is the standard library's.
+refuses what it refuses; it makes a wire tree, guided by the schema's description. Writing is the standard library's. The
+native engine, where there is one, reads and writes the plain messages; what it leaves comes here.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Any, NoReturn
 from batprotocol._schema.description import ENUMS, TABLES, UNIONS, Field, Type
 from batprotocol.errors import DecodeError, EncodeError, shown
 from batprotocol.model import Doubles, Message
-from batprotocol.wire import check
+from batprotocol.wire import binary, check
+from batprotocol.wire.binary import ENGINES
 from batprotocol.wire.binding import ROOT, names_of
 from batprotocol.wire.layout import MAX_DEPTH
 from batprotocol.wire.tree import Tree, from_message, to_message
@@ -43,7 +45,8 @@ def decode(
             raise DecodeError(f"the text is not Unicode: {error.reason}", "", error.start) from None
     elif not isinstance(data, bytes | bytearray | memoryview):
         raise DecodeError(f"a JSON message is text or bytes, got a {type(data).__name__}")
-    return to_message(_Parser(bytes(data), strict, skipped).message())
+    data = bytes(data)
+    return ENGINES[binary.ENGINE].decode_json(data) or to_message(_Parser(data, strict, skipped).message())
 
 
 def encode(message: Message, indent: int | None = None) -> bytes:
@@ -67,8 +70,11 @@ def dumps(message: Message, indent: int | None = None) -> str:
     """
     if not isinstance(message, Message):
         raise EncodeError(f"expected a Message, got a {type(message).__name__}")
-    check.check(message)
-    return text(from_message(message), indent)
+    plain = ENGINES[binary.ENGINE].encode_json(message) if indent is None else None
+    if plain is None:
+        check.check(message)
+        plain = text(from_message(message), indent)
+    return plain
 
 
 def text(tree: Tree, indent: int | None = None) -> str:

@@ -28,6 +28,17 @@ typedef struct {
 } Union;
 
 typedef struct {
+    const char *name;
+    int8_t number;
+} EnumValue;
+
+typedef struct {
+    const char *name;
+    uint8_t count;
+    const EnumValue *values;
+} Enum;
+
+typedef struct {
     uint8_t size;
     const char *bytes;
 } Vtable;
@@ -509,16 +520,26 @@ static const Union UNIONS_[] = {
     {"TemporalTrigger", 2, MEMBERS_TemporalTrigger},
 };
 
-static const char *const ENUMS_[] = {
-    "BooleanComparisonOperator",
-    "CumulativeFunction",
-    "FinalJobState",
-    "HomogeneousParallelTaskGenerationStrategy",
-    "HostState",
-    "Metrics",
-    "PredefinedExecutorPlacementStrategy",
-    "TimeUnit",
-    "TraceType",
+static const EnumValue VALUES_BooleanComparisonOperator[] = {{"GreaterThan", 0}, {"GreaterThanOrEqual", 1}, {"LessThan", 2}, {"LessThanOrEqual", 3}};
+static const EnumValue VALUES_CumulativeFunction[] = {{"Sum", 0}, {"Minimum", 1}, {"Maximum", 2}};
+static const EnumValue VALUES_FinalJobState[] = {{"COMPLETED_SUCCESSFULLY", 0}, {"COMPLETED_FAILED", 1}, {"COMPLETED_WALLTIME_REACHED", 2}, {"COMPLETED_KILLED", 3}, {"REJECTED", 4}};
+static const EnumValue VALUES_HomogeneousParallelTaskGenerationStrategy[] = {{"DefinedAmountsUsedForEachValue", 0}, {"DefinedAmountsSpreadUniformly", 1}};
+static const EnumValue VALUES_HostState[] = {{"SLEEPING", 0}, {"IDLE", 1}, {"COMPUTING", 2}, {"SWITCHING_ON", 3}, {"SWITCHING_OFF", 4}};
+static const EnumValue VALUES_Metrics[] = {{"Power", 0}, {"NetworkLoad", 1}, {"ComputationLoad", 2}, {"NormalizedNetworkLoad", 3}, {"NormalizedComputationLoad", 4}};
+static const EnumValue VALUES_PredefinedExecutorPlacementStrategy[] = {{"SpreadOverHostsFirst", 0}, {"FillOneHostCoresFirst", 1}};
+static const EnumValue VALUES_TimeUnit[] = {{"Second", 0}, {"Millisecond", 1}};
+static const EnumValue VALUES_TraceType[] = {{"SMPI", 0}, {"FractionalComputation", 1}};
+
+static const Enum ENUMS_[] = {
+    {"BooleanComparisonOperator", 4, VALUES_BooleanComparisonOperator},
+    {"CumulativeFunction", 3, VALUES_CumulativeFunction},
+    {"FinalJobState", 5, VALUES_FinalJobState},
+    {"HomogeneousParallelTaskGenerationStrategy", 2, VALUES_HomogeneousParallelTaskGenerationStrategy},
+    {"HostState", 5, VALUES_HostState},
+    {"Metrics", 5, VALUES_Metrics},
+    {"PredefinedExecutorPlacementStrategy", 2, VALUES_PredefinedExecutorPlacementStrategy},
+    {"TimeUnit", 2, VALUES_TimeUnit},
+    {"TraceType", 2, VALUES_TraceType},
 };
 
 static const Vtable VTABLES_[] = {

@@ -1,4 +1,4 @@
-"""Writes the tables of the native engine: the schema and the layouts as C data, for `batprotocol/wire/_native.c`."""
+"""Writes the tables of the native engine: the schema and the layouts as C data, for `batprotocol/wire/native/`."""
 
 from __future__ import annotations
 
@@ -47,6 +47,17 @@ typedef struct {
 } Union;
 
 typedef struct {
+    const char *name;
+    int8_t number;
+} EnumValue;
+
+typedef struct {
+    const char *name;
+    uint8_t count;
+    const EnumValue *values;
+} Enum;
+
+typedef struct {
     uint8_t size;
     const char *bytes;
 } Vtable;
@@ -76,8 +87,11 @@ def write(schema: Schema) -> str:
         parts.append(f"static const int16_t MEMBERS_{name}[] = {{{members}}};\n")
     rows = [f'{{"{name}", {len(schema.unions[name].members)}, MEMBERS_{name}}}' for name in numbers["union"]]
     parts.append(f"\nstatic const Union UNIONS_[] = {{\n{_lines(rows)}}};\n\n")
-    rows = [f'"{name}"' for name in numbers["enum"]]
-    parts.append(f"static const char *const ENUMS_[] = {{\n{_lines(rows)}}};\n\n")
+    for name in numbers["enum"]:
+        values = ", ".join(f'{{"{value}", {number}}}' for value, number in schema.enums[name].values.items())
+        parts.append(f"static const EnumValue VALUES_{name}[] = {{{values}}};\n")
+    rows = [f'{{"{name}", {len(schema.enums[name].values)}, VALUES_{name}}}' for name in numbers["enum"]]
+    parts.append(f"\nstatic const Enum ENUMS_[] = {{\n{_lines(rows)}}};\n\n")
     rows = [f'{{{len(vtable)}, "{_escaped(vtable)}"}}' for vtable in layouts.vtables]
     parts.append(f"static const Vtable VTABLES_[] = {{\n{_lines(rows)}}};\n\n")
     constants = {

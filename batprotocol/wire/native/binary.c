@@ -1,49 +1,10 @@
-/* The native engine: reads and writes flatbuffers, straight from and into the slots of the values.
+/* Flatbuffers to values and back. */
 
-   It walks the same schema and writes the same bytes as the pure-Python codec; both are data and code made by tools/ from
-   one description (native_schema.h). Like the codec it knows only the right: whatever it stumbles over it hands to the
-   functions given to bind(), which read or write it carefully and say what is wrong and where. Every check of the C++
-   library's verifier is made on the way. */
+#include "engine.h"
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#if PY_VERSION_HEX < 0x030C0000
-#include <structmember.h>
-#endif
-
-#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "the native engine is for little-endian machines; the pure-Python one serves all others"
-#endif
-
-#include "native_schema.h"
-
-#define MAX_DEPTH 64
-#define MAX_TABLES 1000000
-#define MAX_SIZE 0x7fffffff
-#define SPARE 16 /* how many times a message's own size its strings and vectors may add up to, shared ones counted anew */
-
-/* The values as Python has them. It is filled once by bind() and never changes after. */
-
-static struct {
-    int bound;
-    PyTypeObject *classes[TABLE_COUNT];                 /* NULL for the tables that no value stands for */
-    Py_ssize_t slots[TABLE_COUNT][MOST_FIELDS];         /* where a value has each field */
-    Py_ssize_t timestamps[TABLE_COUNT];                 /* where an event has its timestamp */
-    PyTypeObject *members[UNION_COUNT][MOST_MEMBERS * 3]; /* the classes that stand for a union's tables */
-    uint8_t tags[UNION_COUNT][MOST_MEMBERS * 3];        /* and the tag of each */
-    int member_counts[UNION_COUNT];
-    PyTypeObject *enums[ENUM_COUNT];
-    PyObject *enum_members[ENUM_COUNT][256]; /* by number + 128; those that the schema does not name come on demand */
-    PyTypeObject *doubles;
-    Py_ssize_t doubles_slot;
-    PyObject *read_carefully, *write_carefully;
-} bound;
-
-#define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
+/* How many times a message's own size its strings and vectors may add up to, shared ones counted anew: beyond, the
+   careful reader, which reads what is shared once, takes over. */
+#define SPARE 16
 
 /* Reading */
 
@@ -171,13 +132,7 @@ read_doubles(Reader *reader, size_t position)
         return NULL;
     }
     PyObject *bytes = PyBytes_FromStringAndSize((const char *)reader->data + position + 4, 8 * count);
-    PyObject *doubles = bytes ? bound.doubles->tp_alloc(bound.doubles, 0) : NULL;
-    if (!doubles) {
-        Py_XDECREF(bytes);
-        return NULL;
-    }
-    SLOT(doubles, bound.doubles_slot) = bytes;
-    return doubles;
+    return bytes ? make_doubles(bytes) : NULL;
 }
 
 static PyObject *
@@ -199,49 +154,7 @@ read_numbers(Reader *reader, size_t position)
     return numbers;
 }
 
-static PyObject *
-enum_member(int index, int number)
-{
-    PyObject **member = &bound.enum_members[index][number + 128];
-    if (!*member) {
-        /* Calling the class can run other Python code, and so another thread, which may have put the member here. */
-        PyObject *made = PyObject_CallFunction((PyObject *)bound.enums[index], "i", number);
-        if (!made) {
-            return NULL;
-        }
-        if (*member) {
-            Py_DECREF(made);
-        }
-        else {
-            *member = made;
-        }
-    }
-    return Py_NewRef(*member);
-}
-
 static const uint8_t WIDTHS[] = {1, 1, 4, 4, 8, 8, 4, 4, 4, 4, 4, 4, 4}; /* by kind: what lies inside the table */
-
-static PyObject *
-absent(const Field *field)
-{
-    if (field->required) {
-        return NULL;
-    }
-    switch (field->kind) {
-    case BOOL:
-        return Py_NewRef(field->number ? Py_True : Py_False);
-    case ENUM:
-        return enum_member(field->index, (int)field->number);
-    case INT32:
-    case UINT32:
-    case UINT64:
-        return PyLong_FromLongLong(field->number);
-    case DOUBLE:
-        return field->optional ? Py_NewRef(Py_None) : PyFloat_FromDouble(field->real);
-    default:
-        return Py_NewRef(Py_None);
-    }
-}
 
 static PyObject *
 read_field(Reader *reader, const Field *field, size_t position, size_t vtable, size_t entries, int depth)
@@ -419,24 +332,10 @@ read_message(Reader *reader)
     return message;
 }
 
-/* Whether an exception is set that says something of this machine, not of the message; others are cleared. */
-static int
-out_of_memory(void)
-{
-    if (!PyErr_Occurred()) {
-        return 0;
-    }
-    if (PyErr_ExceptionMatches(PyExc_MemoryError)) {
-        return 1;
-    }
-    PyErr_Clear();
-    return 0;
-}
-
-static PyObject *
+PyObject *
 decode(PyObject *module, PyObject *data)
 {
-    if (PyBytes_Check(data) && bound.bound) {
+    if (PyBytes_Check(data) && bound.done) {
         size_t size = (size_t)PyBytes_GET_SIZE(data);
         Reader reader = {(const uint8_t *)PyBytes_AS_STRING(data), size, SPARE * size, 0};
         PyObject *message = read_message(&reader);
@@ -601,19 +500,6 @@ write_numbers(Writer *writer, PyObject *numbers)
         put32(at + 4 + 4 * index, (uint32_t)value);
     }
     return 1;
-}
-
-/* The tag of the table that a value stands for in a union, or 0. */
-static inline int
-tag_of(int index, PyObject *value)
-{
-    PyTypeObject *class = Py_TYPE(value);
-    for (int member = 0; member < bound.member_counts[index]; member++) {
-        if (bound.members[index][member] == class) {
-            return bound.tags[index][member];
-        }
-    }
-    return 0;
 }
 
 /* Write what a field's offset leads to. */
@@ -827,10 +713,10 @@ write_message(Writer *writer, PyObject *message)
     return 1;
 }
 
-static PyObject *
+PyObject *
 encode(PyObject *module, PyObject *message)
 {
-    if (bound.bound && Py_TYPE(message) == bound.classes[ROOT]) {
+    if (bound.done && Py_TYPE(message) == bound.classes[ROOT]) {
         Writer writer;
         writer.data = writer.first;
         writer.room = sizeof writer.first;
@@ -850,175 +736,4 @@ encode(PyObject *module, PyObject *message)
         }
     }
     return PyObject_CallOneArg(bound.write_carefully, message);
-}
-
-/* Binding to the values */
-
-/* Where instances of a class have an attribute that is a slot, or -1 with an exception. */
-static Py_ssize_t
-slot_offset(PyTypeObject *class, const char *name)
-{
-    PyObject *descriptor = PyObject_GetAttrString((PyObject *)class, name);
-    if (!descriptor) {
-        return -1;
-    }
-    Py_ssize_t offset = -1;
-    if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) {
-        offset = ((PyMemberDescrObject *)descriptor)->d_member->offset;
-    }
-    else {
-        PyErr_Format(PyExc_TypeError, "%s.%s is not a slot", class->tp_name, name);
-    }
-    Py_DECREF(descriptor);
-    return offset;
-}
-
-static PyTypeObject *
-class_called(PyObject *model, const char *name)
-{
-    PyObject *class = PyObject_GetAttrString(model, name);
-    if (class && !PyType_Check(class)) {
-        PyErr_Format(PyExc_TypeError, "%s is not a class", name);
-        Py_CLEAR(class);
-    }
-    return (PyTypeObject *)class;
-}
-
-static int
-bind_tables(PyObject *model)
-{
-    for (int number = 0; number < TABLE_COUNT; number++) {
-        const Table *table = &TABLES_[number];
-        if (table->wrapper || number == ENVELOPE) {
-            continue;
-        }
-        PyTypeObject *class = class_called(model, table->name);
-        if (!class) {
-            return 0;
-        }
-        Py_XSETREF(bound.classes[number], class);
-        for (int index = 0; index < table->count; index++) {
-            bound.slots[number][index] = slot_offset(class, table->fields[index].name);
-            if (bound.slots[number][index] < 0) {
-                return 0;
-            }
-        }
-        if (table->event && (bound.timestamps[number] = slot_offset(class, "timestamp")) < 0) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
-/* Add the classes that stand for a table to those of a union: for a wrapper, the classes of what it wraps. */
-static int
-bind_member(int index, int tag, int number)
-{
-    const Table *table = &TABLES_[number];
-    const Field *inner = &table->fields[0];
-    if (table->wrapper && inner->kind == UNION) {
-        for (int member = 0; member < UNIONS_[inner->index].count; member++) {
-            if (!bind_member(index, tag, UNIONS_[inner->index].members[member])) {
-                return 0;
-            }
-        }
-        return 1;
-    }
-    int place = bound.member_counts[index]++;
-    if (place >= MOST_MEMBERS * 3) {
-        PyErr_SetString(PyExc_RuntimeError, "a union has more members than the engine was made for");
-        return 0;
-    }
-    bound.members[index][place] = table->wrapper ? bound.enums[inner->index] : bound.classes[number];
-    bound.tags[index][place] = (uint8_t)tag;
-    return 1;
-}
-
-static PyObject *
-bind(PyObject *module, PyObject *arguments)
-{
-    PyObject *model, *read_carefully, *write_carefully;
-    if (!PyArg_ParseTuple(arguments, "OOO", &model, &read_carefully, &write_carefully)) {
-        return NULL;
-    }
-    if (bound.bound) {
-        PyErr_SetString(PyExc_RuntimeError, "the native engine is bound already");
-        return NULL;
-    }
-    for (int index = 0; index < ENUM_COUNT; index++) {
-        PyTypeObject *class = class_called(model, ENUMS_[index]);
-        if (!class) {
-            return NULL;
-        }
-        Py_XSETREF(bound.enums[index], class);
-    }
-    PyTypeObject *doubles = class_called(model, "Doubles");
-    if (!doubles) {
-        return NULL;
-    }
-    Py_XSETREF(bound.doubles, doubles);
-    if ((bound.doubles_slot = slot_offset(doubles, "_bytes")) < 0 || !bind_tables(model)) {
-        return NULL;
-    }
-    memset(bound.member_counts, 0, sizeof bound.member_counts);
-    for (int index = 0; index < UNION_COUNT; index++) {
-        for (int tag = 1; tag <= UNIONS_[index].count; tag++) {
-            if (!bind_member(index, tag, UNIONS_[index].members[tag - 1])) {
-                return NULL;
-            }
-        }
-    }
-    Py_XSETREF(bound.read_carefully, Py_NewRef(read_carefully));
-    Py_XSETREF(bound.write_carefully, Py_NewRef(write_carefully));
-    bound.bound = 1;
-    Py_RETURN_NONE;
-}
-
-PyDoc_STRVAR(decode_doc, "decode($module, data, /)\n--\n\nRead a message from a flatbuffer.");
-PyDoc_STRVAR(encode_doc, "encode($module, message, /)\n--\n\nWrite a message as a flatbuffer.");
-PyDoc_STRVAR(bind_doc, "bind($module, model, read_carefully, write_carefully, /)\n--\n\n"
-                       "Tell the engine, once, the module that has the values, and who reads and writes what it cannot.");
-
-static PyMethodDef methods[] = {
-    {"decode", decode, METH_O, decode_doc},
-    {"encode", encode, METH_O, encode_doc},
-    {"bind", bind, METH_VARARGS, bind_doc},
-    {NULL, NULL, 0, NULL},
-};
-
-/* What is bound is one for the process, so the engine lives in the main interpreter alone; others get ImportError, and
-   with it the pure-Python engine. A free-threaded Python turns its lock on when it imports this module. */
-static int
-execute(PyObject *module)
-{
-#ifndef PYPY_VERSION
-    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
-        PyErr_SetString(PyExc_ImportError, "the native engine works in the main interpreter only");
-        return -1;
-    }
-#endif
-    return 0;
-}
-
-static PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, execute},
-#if PY_VERSION_HEX >= 0x030C0000
-    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
-#endif
-    {0, NULL},
-};
-
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "batprotocol.wire._native",
-    .m_doc = "The native engine of the binary format. Private: use batprotocol.wire.binary.",
-    .m_size = 0,
-    .m_methods = methods,
-    .m_slots = slots,
-};
-
-PyMODINIT_FUNC
-PyInit__native(void)
-{
-    return PyModuleDef_Init(&definition);
 }

@@ -1,0 +1,86 @@
+/* What the parts of the native engine share: the schema as data, and the values as Python has them.
+
+   The engine fills and reads the slots of the values directly. It walks the same schema and writes the same bytes as the
+   pure-Python codec; tools/ makes the data of the one (native_schema.h) and the code of the other from one description.
+   Like the codec it knows only the right: whatever it stumbles over is read or written again by the careful Python code,
+   which says what is wrong and where. Every check of the C++ library's verifier is made on the way. */
+
+#ifndef BATPROTOCOL_ENGINE_H
+#define BATPROTOCOL_ENGINE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if PY_VERSION_HEX < 0x030C0000
+#include <structmember.h>
+#endif
+
+#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the native engine is for little-endian machines; the pure-Python one serves all others"
+#endif
+
+#include "native_schema.h"
+
+#define MAX_DEPTH 64
+#define MAX_TABLES 1000000
+#define MAX_SIZE 0x7fffffff
+
+/* How many classes can stand for the tables of a union: a wrapper of a union stands for several. */
+#define MOST_CLASSES (3 * MOST_MEMBERS)
+
+/* The values. This is filled once, by bind(), and never changes after but for enum members that come on demand. */
+typedef struct {
+    int done;
+    PyTypeObject *classes[TABLE_COUNT];           /* NULL for the tables that no value stands for */
+    Py_ssize_t slots[TABLE_COUNT][MOST_FIELDS];   /* where a value has each field */
+    Py_ssize_t timestamps[TABLE_COUNT];           /* where an event has its timestamp */
+    PyTypeObject *members[UNION_COUNT][MOST_CLASSES]; /* the classes that stand for a union's tables */
+    uint8_t tags[UNION_COUNT][MOST_CLASSES];          /* and the tag of each */
+    int member_counts[UNION_COUNT];
+    PyTypeObject *enums[ENUM_COUNT];
+    PyObject *enum_members[ENUM_COUNT][256]; /* by number + 128 */
+    PyTypeObject *doubles;
+    Py_ssize_t doubles_slot;
+    PyObject *read_carefully, *write_carefully;
+} Bound;
+
+extern Bound bound;
+
+#define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
+
+/* A new reference to the member of an enum; unknown numbers make one. */
+PyObject *enum_member(int index, int number);
+
+/* A new reference to the value of a field that is absent, or NULL without an exception if it is required. */
+PyObject *absent(const Field *field);
+
+/* A new vector of doubles that takes over a reference to its bytes, or NULL. */
+PyObject *make_doubles(PyObject *bytes);
+
+/* Whether an exception is set that says something of this machine, not of the message; others are cleared. */
+int out_of_memory(void);
+
+/* The tag of the table that a value stands for in a union, or 0. */
+static inline int
+tag_of(int index, PyObject *value)
+{
+    PyTypeObject *class = Py_TYPE(value);
+    for (int member = 0; member < bound.member_counts[index]; member++) {
+        if (bound.members[index][member] == class) {
+            return bound.tags[index][member];
+        }
+    }
+    return 0;
+}
+
+/* The functions of the module. */
+PyObject *decode(PyObject *module, PyObject *data);
+PyObject *encode(PyObject *module, PyObject *message);
+PyObject *decode_json(PyObject *module, PyObject *data);
+PyObject *encode_json(PyObject *module, PyObject *message);
+
+#endif
