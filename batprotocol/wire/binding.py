@@ -2,17 +2,28 @@
 
 The schema has tables that no person needs: those that wrap a union or an enum because flatbuffers cannot nest unions,
 and the one that gives each event its timestamp. This is the only place that knows them.
+The description of the schema is imported when it is first asked for, as most messages need none of it.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from batprotocol import model
-from batprotocol._schema.description import ENUMS, ROOT, TABLES, UNIONS, Field
 
-__all__ = ["ENVELOPE", "ROOT", "class_of", "enum_of", "member_of", "names_of", "wrapped"]
+if TYPE_CHECKING:
+    from batprotocol._schema.description import Field
+
+__all__ = ["ENVELOPE", "MAX_DEPTH", "MAX_TABLES", "ROOT", "class_of", "enum_of", "member_of", "names_of", "wrapped"]
+
+MAX_DEPTH = 64
+"""How deep tables may nest, the message itself being 1: the limit of the C++ library's verifier."""
+MAX_TABLES = 1_000_000
+"""How many tables a message may hold, counted once for each way that leads to them: the C++ verifier's limit too."""
+
+ROOT = "Message"
+"""The table that a message is."""
 
 ENVELOPE = "EventAndTimestamp"
 """The table around each event. In `model`, the event itself has the timestamp."""
@@ -23,6 +34,8 @@ _WRAPPER = "Wrapper"
 @cache
 def wrapped(table: str) -> Field | None:
     """The one field that a wrapper table wraps, whose value stands for the table; None for other tables."""
+    from batprotocol._schema.description import TABLES
+
     if not table.endswith(_WRAPPER):
         return None
     return next(field for field in TABLES[table].fields if field.type.kind != "utype")
@@ -45,6 +58,8 @@ def enum_of(name: str) -> type[model.ProtocolEnum]:
 @cache
 def names_of(enum: str) -> dict[int, str]:
     """The names of an enum's members by number."""
+    from batprotocol._schema.description import ENUMS
+
     return {number: name for name, number in ENUMS[enum].values.items()}
 
 
@@ -62,4 +77,6 @@ def _classes(table: str) -> frozenset[type[Any]]:
 @cache
 def member_of(union: str) -> dict[type[Any], str]:
     """The tables of a union, by the class of the value that stands for them."""
+    from batprotocol._schema.description import UNIONS
+
     return {class_: member for member in UNIONS[union].members for class_ in _classes(member)}

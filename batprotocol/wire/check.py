@@ -9,13 +9,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from batprotocol._schema.description import TABLES, Field, Type
 from batprotocol.errors import EncodeError, shown
 from batprotocol.model import Doubles, Message, ProtocolEnum, Value
-from batprotocol.wire.binding import ENVELOPE, class_of, enum_of, member_of, wrapped
-from batprotocol.wire.layout import MAX_DEPTH
+from batprotocol.wire.binding import ENVELOPE, MAX_DEPTH, class_of, enum_of, member_of, wrapped
+
+if TYPE_CHECKING:
+    from batprotocol._schema.description import Field, Type
 
 __all__ = ["check"]
 
@@ -65,6 +66,8 @@ def _fields(value: Any, depth: int) -> None:
 
 @cache
 def _checks(class_: type[Any]) -> list[tuple[str, _Check]]:
+    from batprotocol._schema.description import TABLES
+
     table = TABLES.get(class_.__name__)
     if table is None or class_of(table.name) is not class_ or table.name == ENVELOPE:
         raise EncodeError(f"expected a value of the protocol, got a {class_.__name__}")
@@ -166,6 +169,8 @@ def _union(name: str) -> _Check:
 
 @cache
 def _check_for_table(name: str) -> _Check:
+    from batprotocol._schema.description import Type
+
     return _check_for(Type("table", name))
 
 

@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 from batprotocol.model.doubles import Doubles
 
 __all__ = [
-    "MAX_DEPTH",
-    "MAX_TABLES",
     "PAD4",
     "STRING",
     "STUMBLES",
@@ -37,11 +35,6 @@ __all__ = [
     "write_places",
     "write_strings",
 ]
-
-MAX_DEPTH = 64
-"""How deep tables may nest, the message itself being 1: the limit of the C++ library's verifier."""
-MAX_TABLES = 1_000_000
-"""How many tables a message may hold, counted once for each way that leads to them: the C++ verifier's limit too."""
 
 Seen = dict[Any, Any]
 """What one decode has seen: how many more vector elements can be unshared (key 0), and the long pieces by place."""

@@ -13,8 +13,7 @@ from typing import Any, NoReturn
 from batprotocol._schema.description import TABLES, UNIONS, Field, Type
 from batprotocol.errors import DecodeError
 from batprotocol.model.doubles import Doubles
-from batprotocol.wire.binding import ROOT, names_of
-from batprotocol.wire.layout import MAX_DEPTH, MAX_TABLES
+from batprotocol.wire.binding import MAX_DEPTH, MAX_TABLES, ROOT, names_of
 from batprotocol.wire.tree import Tree
 
 __all__ = ["MAX_SIZE", "read"]

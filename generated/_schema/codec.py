@@ -5,8 +5,8 @@ from __future__ import annotations
 from struct import Struct
 
 from batprotocol import model
+from batprotocol.wire.binding import MAX_DEPTH
 from batprotocol.wire.layout import (
-    MAX_DEPTH,
     PAD4,
     STRING,
     U32,
