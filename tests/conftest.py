@@ -1,6 +1,6 @@
 """How hypothesis runs here: never against the clock, the same examples every time, or many on request.
 
-    pytest --hypothesis-profile=explore     # other examples each time, and twenty times as many
+pytest --hypothesis-profile=explore     # other examples each time, and twenty times as many
 """
 
 from __future__ import annotations

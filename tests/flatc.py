@@ -1,4 +1,4 @@
-"""flatc, the compiler of the C++ library, as an oracle: it reads and writes both formats with the library's own code."""
+"""flatc, the C++ library's compiler, as an oracle: it reads and writes both formats with the library's own code."""
 
 from __future__ import annotations
 

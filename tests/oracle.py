@@ -1,8 +1,8 @@
 """A second codec, on flatc's generated classes and the flatbuffers runtime: slow, unchecked, and not ours.
 
-What the library reads and writes is compared with this. It shares the schema's description with the library, but none
-of `batprotocol.wire`. As a writer it can also be unlike any usual one: fields in any order, defaults written out, pieces
-shared between tables, fields that only a newer schema would have.
+What the library reads and writes is compared with this. It shares the schema's description with the library, but
+nothing of `batprotocol.wire`. As a writer it can also be unlike any usual one: fields in any order, defaults written
+out, pieces shared between tables, fields that only a newer schema would have.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import flatbuffers
+from batprotocol._schema.description import TABLES, UNIONS, Field, Type
 from flatbuffers.number_types import UOffsetTFlags
 from flatbuffers.table import Table
 
 from batprotocol import model
-from batprotocol._schema.description import TABLES, UNIONS, Field, Type
 from batprotocol.model import Doubles, Message, ProtocolEnum
 
 __all__ = ["Piece", "Writer", "pieces", "read", "write"]

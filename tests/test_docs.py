@@ -59,7 +59,7 @@ def test_python_blocks_of_the_readme() -> None:
     """They are read one after the other, as a user would type them."""
     namespace: dict[str, object] = {}
     for block in blocks("python"):
-        exec(compile(block, "README.md", "exec"), namespace)
+        exec(compile(block, "<readme>", "exec"), namespace)
     assert namespace["text"] == "init"
     reply = namespace["reply"]
     assert callable(reply)
