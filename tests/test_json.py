@@ -376,7 +376,7 @@ BOMBS = {
     "a comment of comments": "/*" * 250_000 + "*/",
     "a line of comments": "//" * 500_000,
     "a line of documentation": "///" * 300_000,
-    "lines of documentation": "/// \n" * 100_000,
+    "lines of documentation": "/// \n" * 50_000,
     "blanks": " " * 1_000_000,
     "digits": '{"now": ' + "9" * 1_000_000,
     "zeros": '{"now": 1' + "0" * 1_000_000 + ".e1}",
@@ -385,8 +385,8 @@ BOMBS = {
     "hexadecimal digits": '{"now": 0x' + "f" * 1_000_000 + "p1}",
     "blanks before a number": '{"now": "' + " " * 1_000_000 + '5"}',
     "blanks after a number": '{"now": "5' + " " * 1_000_000 + 'x"}',
-    "backslashes": '{"now": "' + "\\" * 999_999 + '"}',
-    "escapes": '{"' + "\\u0041" * 150_000,
+    "backslashes": '{"now": "' + "\\" * 299_999 + '"}',
+    "escapes": '{"' + "\\u0041" * 50_000,
     "events of no type": '{"events": [' + '{"event_type": 1},' * 50_000 + "]}",
 }
 
@@ -395,7 +395,6 @@ BOMBS = {
 def test_bombs_do_not_go_off(bomb: str) -> None:
     """None is a message; each is refused in a time that is in proportion to its size, and without recursion."""
     for strict, _ in itertools.product((True, False), each_engine()):
-        with peak_memory() as peak:
-            with pytest.raises(DecodeError):
-                Message.from_json(BOMBS[bomb], strict=strict)
+        with peak_memory() as peak, pytest.raises(DecodeError):
+            Message.from_json(BOMBS[bomb], strict=strict)
         assert peak.bytes < 64e6

@@ -2,8 +2,8 @@
 """Measure how fast batprotocol reads and writes messages, against the alternatives that build the same values.
 
 One interleaved run over six workloads: the classes that flatc generates, the standard library's json, orjson and
-msgspec.json, all written as a careful user would, and first seen to read and write the same. It is for people, not for
-tests: it needs a quiet machine and `pip install batprotocol[bench]`.
+msgspec.json, all used as a careful user would, and first seen to read and write the same. It is for people, not for
+tests: it needs a quiet machine, and `pip install batprotocol[bench]`.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from pathlib import Path
 # An installed batprotocol comes first; without one, it is the source tree that is measured.
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
-from benchmark.competitors import OTHERS, Competitor, engines, prepare
+from benchmark.competitors import OTHERS, Competitor, engine, json_of, prepare
 from benchmark.report import GOALS, Results, machine, table
 from benchmark.timing import Call, import_times, measure
 from benchmark.workloads import WORKLOADS
 
+from batprotocol.wire.binary import ENGINES
+
 MILLISECOND = 1_000_000
 FULL = (80, 4 * MILLISECOND)  # rounds, and how long a batch takes
 QUICK = (15, 2 * MILLISECOND)
-IMPORTS = ("msgspec", "batprotocol")
+PURE = "python"
 
 
 def run(competitors: Sequence[Competitor], rounds: int, batch: int) -> Results:
@@ -34,45 +36,55 @@ def run(competitors: Sequence[Competitor], rounds: int, batch: int) -> Results:
         data = prepare(workload, competitors)
         calls = {}
         for each in competitors:
-            calls[each.name, "decode"] = Call(each.decode, data[each.dialect])
-            calls[each.name, "encode"] = Call(each.encode, workload.message)
+            calls[each.name, "decode"] = Call(each.decode, data[each.dialect], each.prepare)
+            calls[each.name, "encode"] = Call(each.encode, workload.message, each.prepare)
         times[workload] = measure(calls, rounds, batch)
         sizes[workload] = {each.name: len(each.encode(workload.message)) for each in competitors}
         print(f"measured: {workload.name}", file=sys.stderr)
     return Results(times, sizes)
 
 
-def imports(rounds: int, markdown: bool) -> str:
+def imports(engines: Sequence[str], rounds: int, markdown: bool) -> str:
     """The table of what importing costs."""
-    times = import_times(IMPORTS, rounds)
+    programs: dict[str, tuple[str, dict[str, str]]] = {"msgspec": ("msgspec", {})}
+    for name in engines:
+        programs[f"batprotocol, {name} engine"] = ("batprotocol", {"BATPROTOCOL_ENGINE": name})
+    times = import_times(programs, rounds)
     rows = [["import", "ms", "against msgspec"]]
     rows += [[name, f"{time / MILLISECOND:.1f}", f"{time / times['msgspec']:.2f}x"] for name, time in times.items()]
     return f"Importing, median of {rounds} new interpreters:\n\n{table(rows, markdown)}"
 
 
-def main() -> int:
-    known = engines()
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--engine", choices=known, action="append", help="measure this engine only (may be repeated)")
-    parser.add_argument("--quick", action="store_true", help="take about 10 seconds instead of a minute")
+    parser.add_argument("--engine", choices=ENGINES, action="append", help="measure this one only (may be repeated)")
+    parser.add_argument("--quick", action="store_true", help="take some 10 seconds instead of a minute")
     parser.add_argument("--imports", action="store_true", help="also measure what importing batprotocol costs")
     parser.add_argument("--markdown", action="store_true", help="print tables for a README")
     parser.add_argument(
         "--check",
         action="store_true",
-        help=f"exit 1 if the pure-Python engine is below {GOALS['decode']:g}x decode or {GOALS['encode']:g}x encode",
+        help=f"exit 1 if the {PURE} engine is below {GOALS['decode']:g}x decode or {GOALS['encode']:g}x encode",
     )
-    arguments = parser.parse_args()
-    chosen = [known[name] for name in arguments.engine or known]
-    results = run([*chosen, *OTHERS], *(QUICK if arguments.quick else FULL))
-    for engine in chosen:
-        for text in results.directions(engine, OTHERS, arguments.markdown):
+    given = parser.parse_args()
+    given.engine = given.engine or list(ENGINES)
+    if given.check and PURE not in given.engine:
+        parser.error(f"--check needs the {PURE} engine")
+    return given
+
+
+def main() -> int:
+    given = arguments()
+    own = [each for name in given.engine for each in (engine(name), json_of(name))]
+    results = run([*own, *OTHERS], *(QUICK if given.quick else FULL))
+    for name in given.engine:
+        for text in results.directions(engine(name), [*OTHERS, json_of(name)], given.markdown):
             print(text, end="\n\n")
-    print(results.bytes(arguments.markdown), end="\n\n")
-    if arguments.imports:
-        print(imports(11 if arguments.quick else 41, arguments.markdown), end="\n\n")
+    print(results.message_sizes([*own[:2], *OTHERS], given.markdown), end="\n\n")
+    if given.imports:
+        print(imports(given.engine, 11 if given.quick else 41, given.markdown), end="\n\n")
     print(machine())
-    shortfalls = results.shortfalls(known["python"]) if arguments.check else []
+    shortfalls = results.shortfalls(engine(PURE)) if given.check else []
     for shortfall in shortfalls:
         print(f"bench: {shortfall}", file=sys.stderr)
     return 1 if shortfalls else 0

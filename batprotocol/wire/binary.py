@@ -26,14 +26,15 @@ class Engine(NamedTuple):
     encode_json: Callable[[Message], str | None]
 
 
-def _no_json(_: object) -> None:
-    """The Python engine has no JSON of its own: all of it is in `batprotocol.wire.json`."""
+def _not_plain(message: Message) -> None:
+    """The Python engine writes all JSON in the one way that `batprotocol.wire.json` has."""
 
 
 def _python() -> Engine:
     from batprotocol.wire import engine as python
+    from batprotocol.wire import plain
 
-    return Engine(python.decode, python.encode, _no_json, _no_json)
+    return Engine(python.decode, python.encode, plain.read, _not_plain)
 
 
 def _native() -> Engine:

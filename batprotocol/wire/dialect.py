@@ -1,8 +1,8 @@
 """The JSON dialect of the flatbuffers C++ library, which Batsim parses with.
 
 The reader accepts what that parser accepts (single quotes, comments, numbers in strings, a union before its type ...)
-and refuses what it refuses; it makes a wire tree, guided by the schema's description. It takes its time: the native
-engine reads plain messages, and this what is left.
+and refuses what it refuses; it makes a wire tree, guided by the schema's description. It takes its time: the engines
+read plain messages, and this what they leave.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The JSON format, in the dialect of the flatbuffers C++ library, which Batsim parses and prints with.
 
-The native engine, where there is one, reads and writes plain messages. All others are read by
-`batprotocol.wire.dialect` and written, from the wire tree, by the standard library.
+The engines read plain messages, and the native one writes them. All others are read by `batprotocol.wire.dialect` and
+written, from the wire tree, by the standard library.
 """
 
 from __future__ import annotations

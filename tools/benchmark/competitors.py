@@ -7,8 +7,9 @@ read and write the same.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -17,14 +18,18 @@ import orjson
 from batprotocol import model
 from batprotocol.model import Doubles, Message
 from batprotocol.wire import binary
-
+from batprotocol.wire import json as own_json
 from benchmark import generated_reading, generated_writing
 from benchmark.json_dicts import from_dict, to_dict
 from benchmark.workloads import Workload
 
-__all__ = ["GENERATED", "OTHERS", "Competitor", "engines", "prepare"]
+__all__ = ["GENERATED", "OTHERS", "Competitor", "engine", "json_of", "prepare"]
 
 Data = bytes | bytearray
+
+
+def _nothing() -> None:
+    pass
 
 
 @dataclass(frozen=True)
@@ -35,12 +40,20 @@ class Competitor:
     dialect: str
     encode: Callable[[Message], Data]
     decode: Callable[[bytes], Message]
+    prepare: Callable[[], None] = _nothing
+    """What must be done before a batch of calls, untimed."""
 
 
-def engines() -> dict[str, Competitor]:
-    """The engines that this installation has, by name."""
-    name = binary.ENGINE
-    return {name: Competitor(f"batprotocol ({name})", "flatbuffers", Message.to_binary, Message.from_binary)}
+def engine(name: str) -> Competitor:
+    """An engine of batprotocol."""
+    encode, decode = binary.engine(name).encode, binary.engine(name).decode
+    return Competitor(f"{name} engine", "flatbuffers", encode, decode)
+
+
+def json_of(name: str) -> Competitor:
+    """batprotocol's own JSON, as it is with an engine."""
+    use = partial(binary.use_engine, name)
+    return Competitor(f"JSON, {name} engine", "json", _own_json_encode, own_json.decode, use)
 
 
 GENERATED = Competitor("generated classes", "flatbuffers", generated_writing.encode, generated_reading.decode)
@@ -63,7 +76,7 @@ def _orjson_decode(data: bytes) -> Message:
 
 
 def _own_json_encode(message: Message) -> bytes:
-    return message.to_json().encode()
+    return own_json.dumps(message).encode()
 
 
 def _plain(value: Any) -> list[float]:
@@ -90,25 +103,25 @@ OTHERS = (
     Competitor("json", "json", _json_encode, _json_decode),
     Competitor("orjson", "json", _orjson_encode, _orjson_decode),
     _msgspec(),
-    Competitor("our JSON", "json", _own_json_encode, Message.from_json),
 )
-"""All competitors but the engines, in the order of the tables."""
+"""All competitors but batprotocol itself, in the order of the tables."""
 
 
-def prepare(workload: Workload, competitors: Iterable[Competitor]) -> dict[str, bytes]:
+def prepare(workload: Workload, competitors: Sequence[Competitor]) -> dict[str, bytes]:
     """The bytes to decode, by dialect, once all competitors have been seen to read and write the same.
 
     Who comes first in a dialect has written them; for flatbuffers that is `GENERATED`, the runtime of the format's own
     makers, and for JSON the standard library.
     """
     data: dict[str, bytes] = {}
-    competitors = [*OTHERS, *(each for each in competitors if each not in OTHERS)]
-    for writer in competitors:
+    for writer in [*OTHERS, *competitors]:
         data.setdefault(writer.dialect, bytes(writer.encode(workload.message)))
     for writer in competitors:
+        writer.prepare()
         written = {data[writer.dialect], bytes(writer.encode(workload.message))}
         for reader in competitors:
             if reader.dialect == writer.dialect:
+                reader.prepare()
                 for each in written:
                     _same(workload, reader, writer, each)
     return data

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from batprotocol import model
 from batprotocol.fb.AllocationPlacement import AllocationPlacement
 from batprotocol.fb.Event import Event
 from batprotocol.fb.ExecuteJobEvent import ExecuteJobEvent
@@ -34,6 +33,8 @@ from batprotocol.fb.Resources import Resources
 from batprotocol.fb.SimulationBeginsEvent import SimulationBeginsEvent
 from batprotocol.fb.VectorialProbeData import VectorialProbeData
 from batprotocol.fb.WorkloadAndFilename import WorkloadAndFilename
+
+from batprotocol import model
 
 __all__ = ["decode"]
 
@@ -105,7 +106,8 @@ def _execute(table: Any, timestamp: float) -> model.ExecuteJobEvent:
 
 def _allocation(placement: AllocationPlacement) -> model.AllocationPlacement:
     return model.AllocationPlacement(
-        placement.HostAllocation().decode(), _EXECUTORS[placement.ExecutorPlacementType()](placement.ExecutorPlacement())
+        placement.HostAllocation().decode(),
+        _EXECUTORS[placement.ExecutorPlacementType()](placement.ExecutorPlacement()),
     )
 
 

@@ -10,10 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from flatbuffers import Builder
-from numpy import frombuffer
-
-from batprotocol import model
 from batprotocol.fb.AllocationPlacement import (
     AllocationPlacementAddExecutorPlacement,
     AllocationPlacementAddExecutorPlacementType,
@@ -161,6 +157,10 @@ from batprotocol.fb.WorkloadAndFilename import (
     WorkloadAndFilenameEnd,
     WorkloadAndFilenameStart,
 )
+from flatbuffers import Builder
+from numpy import frombuffer
+
+from batprotocol import model
 
 __all__ = ["encode"]
 

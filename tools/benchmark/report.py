@@ -23,30 +23,30 @@ Times = Mapping[tuple[str, str], float]
 
 @dataclass(frozen=True)
 class Results:
-    """What was measured: for each workload the times, and the sizes by dialect and for the engines' own bytes."""
+    """What was measured: for each workload the times, and the sizes of what each competitor writes."""
 
     times: Mapping[Workload, Times]
     sizes: Mapping[Workload, Mapping[str, int]]
 
     def directions(self, engine: Competitor, others: Sequence[Competitor], markdown: bool) -> Iterable[str]:
-        """A table for each direction: nanoseconds per event, and how many times faster the engine is than each other."""
+        """A table for each direction: nanoseconds per event, and how many times faster the engine is than each."""
         for direction in GOALS:
             rows = [["ns per event", engine.name, *(each.name for each in others)]]
             for workload, times in self.times.items():
                 own = times[engine.name, direction]
-                cells = [
-                    f"{times[each.name, direction] / workload.events:,.0f} ({_ratio(times[each.name, direction] / own)})"
-                    for each in others
-                ]
-                rows.append([workload.name, f"{own / workload.events:,.0f}", *cells])
-            yield f"{direction.capitalize()}, and how many times faster {engine.name} is:\n\n{table(rows, markdown)}"
+                cells = [f"{own / workload.events:,.0f}"]
+                for each in others:
+                    time = times[each.name, direction]
+                    cells.append(f"{time / workload.events:,.0f} ({_ratio(time / own)})")
+                rows.append([workload.name, *cells])
+            title = f"{direction.capitalize()}, and how many times faster the {engine.name} is:"
+            yield f"{title}\n\n{table(rows, markdown)}"
 
-    def bytes(self, markdown: bool) -> str:
-        """The table of the messages' sizes."""
-        columns = list(next(iter(self.sizes.values())))
-        rows = [["bytes", "events", *columns]]
+    def message_sizes(self, writers: Sequence[Competitor], markdown: bool) -> str:
+        """The table of the sizes of the messages, as some competitors write them."""
+        rows = [["bytes", "events", *(each.name for each in writers)]]
         for workload, sizes in self.sizes.items():
-            rows.append([workload.name, f"{workload.events:,}", *(f"{sizes[column]:,}" for column in columns)])
+            rows.append([workload.name, f"{workload.events:,}", *(f"{sizes[each.name]:,}" for each in writers)])
         return f"Sizes of the messages:\n\n{table(rows, markdown)}"
 
     def shortfalls(self, engine: Competitor) -> list[str]:
@@ -68,12 +68,12 @@ def table(rows: Sequence[Sequence[str]], markdown: bool) -> str:
     """Rows as text: the first one is the head, the first column is words, the others are numbers."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
-        [cell.rjust(width) if index else cell.ljust(width) for index, (cell, width) in enumerate(zip(row, widths, strict=True))]
+        [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
         for row in rows
     ]
     if not markdown:
         return "\n".join("  ".join(line).rstrip() for line in lines)
-    rule = ["-" * width if not index else "-" * (width - 1) + ":" for index, width in enumerate(widths)]
+    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
     return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], rule, *lines[1:]])
 
 

@@ -8,6 +8,7 @@ so whatever the machine does meanwhile, it does to all of them. It is the proces
 from __future__ import annotations
 
 import gc
+import os
 import statistics
 import subprocess
 import sys
@@ -24,13 +25,15 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 @dataclass(frozen=True)
 class Call:
-    """What is timed: a function and its argument."""
+    """What is timed: a function and its argument. What must be done before is not timed."""
 
     function: Callable[[Any], object]
     argument: Any
+    before: Callable[[], None]
 
     def time(self, times: int) -> float:
         """How many nanoseconds a call takes, on the average of so many."""
+        self.before()
         function, argument = self.function, self.argument
         start = thread_time_ns()
         for _ in repeat(None, times):
@@ -83,13 +86,21 @@ print(thread_time_ns() - start)
 """
 
 
-def import_times(modules: tuple[str, ...], rounds: int) -> dict[str, float]:
-    """The median time that importing each module takes in a new interpreter, in nanoseconds."""
-    samples: dict[str, list[int]] = {module: [] for module in modules}
+def import_times(imports: Mapping[str, tuple[str, Mapping[str, str]]], rounds: int) -> dict[str, float]:
+    """The median time that an import takes in a new interpreter, in nanoseconds.
+
+    Args:
+        imports: by name, the module to import and what to add to the environment.
+        rounds: how many interpreters to start for each.
+    """
+    samples: dict[str, list[int]] = {name: [] for name in imports}
     for number in range(rounds + 1):
-        for module in modules:
+        for name, (module, variables) in imports.items():
             program = _IMPORT.format(path=sys.path, module=module)
-            done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+            environment = {**os.environ, **variables}
+            done = subprocess.run(
+                [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+            )
             if number:  # the first one may have had to compile
-                samples[module].append(int(done.stdout))
-    return {module: statistics.median(times) for module, times in samples.items()}
+                samples[name].append(int(done.stdout))
+    return {name: statistics.median(times) for name, times in samples.items()}

@@ -37,7 +37,7 @@ from batprotocol.model import (
 __all__ = ["WORKLOADS", "Workload"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Workload:
     """A message, and what to call it in a table."""
 

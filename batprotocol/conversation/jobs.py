@@ -1,0 +1,279 @@
+"""Jobs: submission, execution, rejection, kill, completion; what both sides may say of them, and what it changes.
+
+Functions named `read_...` report what Batsim refuses when it reads an event, whatever the state; the others judge the
+event against the state, and change it if nothing is wrong. It must not know how messages are made of events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from batprotocol.conversation.automaton import HostPower, JobState
+from batprotocol.conversation.hostsets import HostSetText, describe, members
+from batprotocol.conversation.placements import check_overrides, check_placement, check_storages, leaves
+from batprotocol.conversation.state import JobRecord, State
+from batprotocol.model import (
+    ExecuteJobEvent,
+    FinalJobState,
+    JobCompletedEvent,
+    JobsKilledEvent,
+    JobSubmittedEvent,
+    KillJobsEvent,
+    KillProgress,
+    KillProgressAtomicProfile,
+    KillProgressSequentialProfile,
+    RejectJobEvent,
+    TraceReplayProfile,
+    TraceType,
+)
+
+__all__ = [
+    "completed",
+    "execute",
+    "forget",
+    "kill",
+    "killed",
+    "read_execute",
+    "read_kill",
+    "read_reject",
+    "reject",
+    "submitted",
+]
+
+_SHOWN_JOBS: Final = 3
+
+
+def check_id(state: State, job_id: str, path: str) -> None:
+    """Report an id that does not have exactly one exclamation mark."""
+    if job_id not in state.jobs and job_id.count("!") != 1:
+        state.report("job.id-format", path, f"{job_id!r} is not of the form 'workload!job'")
+
+
+def _known(state: State, job_id: str, path: str) -> JobRecord | None:
+    record = state.jobs.get(job_id)
+    if record is None:
+        state.report("job.unknown", path, f"there is no job {job_id!r}: it was not submitted, or not yet")
+    return record
+
+
+def _status(record: JobRecord) -> str:
+    return record.state.meaning
+
+
+# What the decision component asks for
+
+
+def read_execute(state: State, event: ExecuteJobEvent) -> None:
+    """ExecuteJobEvent: ids and host sets that Batsim can read."""
+    check_id(state, event.job_id, "job_id")
+    state.readable_hosts(event.allocation.host_allocation, "allocation.host_allocation")
+    for index, override in enumerate(event.profile_allocation_override or ()):
+        state.readable_hosts(override.host_allocation, f"profile_allocation_override[{index}].host_allocation")
+
+
+def execute(state: State, event: ExecuteJobEvent) -> None:
+    """ExecuteJobEvent: a job that waits, on hosts that exist and are on, placed so that it fits."""
+    record = _known(state, event.job_id, "job_id")
+    if record is None:
+        return
+    after = record.state.steps.get(ExecuteJobEvent)
+    if after is None or record.job is None:
+        state.report("job.execute-state", "job_id", f"job {event.job_id!r} cannot be executed: it is {_status(record)}")
+        return
+    hosts = state.known_hosts(event.allocation.host_allocation, "allocation.host_allocation")
+    if hosts is None:
+        return
+    if not hosts.intervals:
+        state.report("hosts.empty", "allocation.host_allocation", f"job {event.job_id!r} is executed on no host")
+        return
+    _check_hosts(state, event, hosts)
+    if hosts.size != record.job.resource_request:
+        state.report(
+            "job.host-number",
+            "allocation.host_allocation",
+            f"job {event.job_id!r} requests {record.job.resource_request} and gets {hosts.size} hosts",
+        )
+    check_placement(state, event, record.job.resource_request, record.profile_id, hosts)
+    if event.profile_allocation_override:
+        check_overrides(state, event, record.profile_id)
+    check_storages(state, event, record.profile_id)
+    if state.refused:
+        return
+    record.state = after
+    record.allocation = event.allocation.host_allocation
+    record.since = event.timestamp
+    state.undecided -= 1
+    state.occupy(event.job_id, hosts)
+
+
+def _check_hosts(state: State, event: ExecuteJobEvent, hosts: HostSetText) -> None:
+    path = "allocation.host_allocation"
+    if hosts.mask & state.asleep:
+        for host in members(hosts.mask & state.asleep):
+            power = state.hosts[host].power_at(event.timestamp)
+            if power is not HostPower.ON:
+                state.report("job.host-asleep", path, f"host {host} is {power.meaning}")
+    if hosts.mask & state.storages:
+        stores = describe(hosts.mask & state.storages)
+        state.report("job.host-stores", path, f"job {event.job_id!r} is executed on storage: {stores}")
+    if hosts.mask & state.busy:
+        holders = state.holders(hosts)
+        names = ", ".join(map(repr, holders[:_SHOWN_JOBS])) + (" and others" if len(holders) > _SHOWN_JOBS else "")
+        shared = describe(hosts.mask & state.busy)
+        state.report("job.over-allocation", path, f"job {event.job_id!r} gets {shared}, held by {names}")
+
+
+def read_reject(state: State, event: RejectJobEvent) -> None:
+    """RejectJobEvent: an id that Batsim can read."""
+    check_id(state, event.job_id, "job_id")
+
+
+def reject(state: State, event: RejectJobEvent) -> None:
+    """RejectJobEvent: a job that waits."""
+    record = _known(state, event.job_id, "job_id")
+    if record is None:
+        return
+    after = record.state.steps.get(RejectJobEvent)
+    if after is None:
+        state.report("job.reject-state", "job_id", f"job {event.job_id!r} cannot be rejected: it is {_status(record)}")
+        return
+    if not state.refused:
+        record.state = after
+        record.job = None
+        record.final = FinalJobState.REJECTED
+        state.undecided -= 1
+        state.rejected.append(record)
+
+
+def read_kill(state: State, event: KillJobsEvent) -> None:
+    """KillJobsEvent: ids that Batsim can read."""
+    for index, job_id in enumerate(event.job_ids):
+        check_id(state, job_id, f"job_ids[{index}]")
+
+
+def kill(state: State, event: KillJobsEvent) -> None:
+    """KillJobsEvent: jobs that run, at least one of them not yet being killed."""
+    if not event.job_ids:
+        state.report("job.kill-nothing", "job_ids", "no job is named")
+    records: list[JobRecord] = []
+    for index, job_id in enumerate(event.job_ids):
+        record = _known(state, job_id, f"job_ids[{index}]")
+        if record is None:
+            continue
+        if KillJobsEvent not in record.state.steps:
+            text = f"job {job_id!r} cannot be killed: it is {_status(record)}"
+            state.report("job.kill-state", f"job_ids[{index}]", text)
+        elif event.timestamp <= state.now and _replays_usage(state, record):
+            text = f"job {job_id!r} replays a trace of fractional computation"
+            state.report("job.kill-usage-trace", f"job_ids[{index}]", text)
+        records.append(record)
+    if records and all(record.kill_due for record in records):
+        state.report("job.kill-again", "job_ids", "the kill of each of these jobs was asked for before")
+    if state.refused:
+        return
+    for record in records:
+        if not record.kill_due:
+            record.kill_due = True
+            state.kills_due += 1
+        record.state = record.state.steps[KillJobsEvent]
+
+
+def _replays_usage(state: State, record: JobRecord) -> bool:
+    """Whether all that the job does is to replay usage traces, so that it surely does when it is killed."""
+    profiles = [profile for _, profile in leaves(state, record.profile_id)]
+    return bool(profiles) and all(
+        isinstance(profile, TraceReplayProfile) and profile.trace_type == TraceType.FractionalComputation
+        for profile in profiles
+    )
+
+
+# What Batsim says
+
+
+def submitted(state: State, event: JobSubmittedEvent) -> None:
+    """JobSubmittedEvent: a new job, or one that was registered and is acknowledged now."""
+    record = state.jobs.get(event.job_id)
+    profile_id = event.job.profile_id
+    if record is None:
+        if state.static_submitted:
+            state.report("job.submitted-late", "job_id", f"job {event.job_id!r} comes after the last static one")
+        state.jobs[event.job_id] = JobRecord(JobState.SUBMITTED, event.job, profile_id)
+        state.profile_users[profile_id] = state.profile_users.get(profile_id, 0) + 1
+        state.undecided += 1
+    elif record.acknowledgement_due:
+        record.acknowledgement_due = False
+        state.acknowledgements_due -= 1
+        if record.job is not None:
+            record.job = event.job
+    else:
+        state.report("job.submitted-twice", "job_id", f"job {event.job_id!r} was submitted before")
+        return
+    if event.profile is not None:
+        state.profiles[event.profile.id] = event.profile.profile
+    else:
+        state.profiles.setdefault(profile_id, None)
+        if state.features.forward_profiles_on_job_submission:
+            state.report("job.profile-not-forwarded", "profile", f"the profile of job {event.job_id!r} was asked for")
+
+
+def completed(state: State, event: JobCompletedEvent) -> None:
+    """JobCompletedEvent: a job that ran has ended, and is forgotten."""
+    record = state.jobs.get(event.job_id)
+    after = None if record is None else record.state.steps.get(JobCompletedEvent)
+    if record is None or after is None:
+        status = "unknown" if record is None else _status(record)
+        state.report("job.completed-not-running", "job_id", f"job {event.job_id!r} ends, but it is {status}")
+        return
+    if event.state is FinalJobState.COMPLETED_KILLED and not record.kill_due:
+        state.report("job.killed-unasked", "state", f"nobody wanted to kill job {event.job_id!r}")
+    record.state = after
+    record.final = event.state
+    state.release(event.job_id)
+    forget(state, record)
+
+
+def forget(state: State, record: JobRecord) -> None:
+    """Batsim forgets a job, and with the last job that has it, a profile."""
+    record.job = None
+    record.allocation = None
+    state.profile_users[record.profile_id] -= 1
+
+
+def killed(state: State, event: JobsKilledEvent) -> None:
+    """JobsKilledEvent: the kill that was asked for is done, and these jobs have ended."""
+    for index, job_id in enumerate(event.job_ids):
+        record = state.jobs.get(job_id)
+        if record is None or not record.kill_due:
+            state.report("job.killed-unasked", f"job_ids[{index}]", f"nobody wanted to kill job {job_id!r}")
+            continue
+        if JobsKilledEvent not in record.state.steps:
+            state.report("job.killed-not-completed", f"job_ids[{index}]", f"job {job_id!r} has not ended")
+        record.kill_due = False
+        state.kills_due -= 1
+    for index, entry in enumerate(event.progresses):
+        if entry.job_id not in event.job_ids:
+            text = f"job {entry.job_id!r} is not among the killed ones"
+            state.report("job.progress-unrelated", f"progresses[{index}].job_id", text)
+        for progress in _progresses(entry.wrapper):
+            if not 0.0 <= progress <= 1.0:
+                text = f"{progress} is not in [0,1]"
+                state.report("job.progress-range", f"progresses[{index}].wrapper", text)
+    if event.profiles is not None:
+        for profile in event.profiles:
+            state.profiles[profile.id] = profile.profile
+    elif event.progresses and state.features.forward_profiles_on_jobs_killed:
+        state.report("job.profile-not-forwarded", "profiles", "the profiles of killed jobs were asked for")
+
+
+def _progresses(progress: KillProgress) -> Iterator[float]:
+    """The progress of all atomic profiles in this one."""
+    todo = [progress]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, KillProgressAtomicProfile):
+            yield part.progress
+        elif isinstance(part, KillProgressSequentialProfile):
+            todo.append(part.current_task_progress)
+        else:
+            todo.extend(part.tasks_progress)

@@ -1,0 +1,308 @@
+"""Calls and probes: what fires later, once or periodically.
+
+Functions named `read_...` report what Batsim refuses when it reads an event, whatever the state; the others judge the
+event against the state, and change it if nothing is wrong. It must not know of jobs.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from batprotocol.conversation.hostsets import read_hosts
+from batprotocol.conversation.state import CallRecord, ProbeRecord, State
+from batprotocol.model import (
+    AggregatedProbeData,
+    CallMeLaterEvent,
+    CreateProbeEvent,
+    CumulativeFunction,
+    FinitePeriodNumber,
+    HostResources,
+    LinkResources,
+    Metrics,
+    NoFiltering,
+    NoReset,
+    NoResourcesAggregation,
+    NoTemporalAggregation,
+    OneShot,
+    Periodic,
+    ProbeDataAccumulation,
+    ProbeDataEmittedEvent,
+    QuantileFunction,
+    RequestedCallEvent,
+    StopCallMeLaterEvent,
+    StopProbeEvent,
+    TimeUnit,
+)
+
+__all__ = [
+    "call_me_later",
+    "create_probe",
+    "probe_data",
+    "read_create_probe",
+    "requested_call",
+    "stop_call",
+    "stop_probe",
+]
+
+_IN_MILLISECONDS: Final = {TimeUnit.Second: 1000, TimeUnit.Millisecond: 1}
+_PER_SECOND: Final = {TimeUnit.Second: 1.0, TimeUnit.Millisecond: 1000.0}
+_UINT64: Final = 2**64
+_ROUNDING: Final = 1e-9  # JSON from Batsim has about 14 decimals
+
+
+def _milliseconds(trigger: Periodic) -> int:
+    """The period as Batsim computes it, which wraps around where an uint64 does. 0 is none."""
+    return trigger.period * _IN_MILLISECONDS.get(trigger.time_unit, 0) % _UINT64
+
+
+def _check_periodic(state: State, trigger: Periodic, path: str) -> None:
+    """Report a periodic trigger that Batsim does not take, alone or beside those that run."""
+    period = _milliseconds(trigger)
+    if trigger.time_unit not in _IN_MILLISECONDS:
+        state.report("trigger.time-unit", f"{path}.time_unit", f"{int(trigger.time_unit)} is no time unit")
+    elif period == 0:
+        state.report("trigger.period-zero", f"{path}.period", f"a period of {trigger.period} is 0 milliseconds")
+    elif any(period % other and other % period for other in state.periods):
+        other = next(other for other in state.periods if period % other and other % period)
+        text = f"the periods of {period} ms and {other} ms do not divide one another"
+        state.report("trigger.periods", f"{path}.period", text)
+    if trigger.offset:
+        state.report("trigger.offset", f"{path}.offset", f"the offset is {trigger.offset}")
+    if isinstance(trigger.mode, FinitePeriodNumber) and trigger.mode.nb_periods == 0:
+        state.report("trigger.no-periods", f"{path}.mode.nb_periods", "the trigger never fires")
+
+
+def _start(state: State, trigger: Periodic) -> None:
+    period = _milliseconds(trigger)
+    state.periods[period] = state.periods.get(period, 0) + 1
+
+
+def _end(state: State, trigger: Periodic) -> None:
+    period = _milliseconds(trigger)
+    state.periods[period] -= 1
+    if not state.periods[period]:
+        del state.periods[period]
+
+
+def _periods(trigger: Periodic) -> int | None:
+    """How often the trigger fires, None for without end."""
+    return trigger.mode.nb_periods if isinstance(trigger.mode, FinitePeriodNumber) else None
+
+
+# Calls
+
+
+def call_me_later(state: State, event: CallMeLaterEvent) -> None:
+    """CallMeLaterEvent: a trigger that Batsim takes, with an id; that of periodic calls is their own."""
+    name, when = event.call_me_later_id, event.when
+    if not name:
+        state.report("call.no-id", "call_me_later_id", "the id is empty")
+    if isinstance(when, Periodic):
+        _check_periodic(state, when, "when")
+        if any(isinstance(call.when, Periodic) for call in state.calls.get(name, ())):
+            state.report("call.id-in-use", "call_me_later_id", f"the periodic call {name!r} is still running")
+    elif when.time / _PER_SECOND.get(when.time_unit, 1.0) < max(event.timestamp, state.now):
+        text = f"{when.time} {when.time_unit.name} is over: it is {max(event.timestamp, state.now)}"
+        state.report("call.past", "when.time", text)
+    if not state.refused:
+        state.calls.setdefault(name, []).append(CallRecord(when))
+        if isinstance(when, Periodic):
+            _start(state, when)
+
+
+def stop_call(state: State, event: StopCallMeLaterEvent) -> None:
+    """StopCallMeLaterEvent: a periodic call that runs."""
+    name = event.call_me_later_id
+    call = next((call for call in state.calls.get(name, ()) if isinstance(call.when, Periodic)), None)
+    if call is None:
+        state.report("call.stop-unknown", "call_me_later_id", f"no periodic call {name!r} is running")
+    elif not state.refused:
+        _end_call(state, name, call)
+        state.closing_calls.add(name)
+
+
+def requested_call(state: State, event: RequestedCallEvent) -> None:
+    """RequestedCallEvent: a call that was asked for, not too early."""
+    name = event.call_me_later_id
+    calls = state.calls.get(name)
+    if not calls:
+        # A call that was stopped may have fired while the reply was on its way.
+        if name not in state.closing_calls:
+            state.report("call.unasked", "call_me_later_id", f"no call {name!r} was asked for")
+        return
+    call = calls[0] if len(calls) == 1 else _likeliest(calls, event)
+    call.fired += 1
+    if isinstance(call.when, OneShot):
+        due = call.when.time / _PER_SECOND.get(call.when.time_unit, 1.0)
+        if event.timestamp < due - abs(due) * _ROUNDING:
+            state.report("call.early", "call_me_later_id", f"call {name!r} was asked for at {due}")
+        if event.last_periodic_call:
+            state.report("call.last", "last_periodic_call", f"call {name!r} is not periodic")
+        _end_call(state, name, call)
+        return
+    is_last = call.fired == _periods(call.when)
+    if event.last_periodic_call is not is_last:
+        text = f"call {name!r} has come {call.fired} times of {_periods(call.when) or 'infinitely many'}"
+        state.report("call.last", "last_periodic_call", text)
+    if is_last or event.last_periodic_call:
+        _end_call(state, name, call)
+
+
+def _likeliest(calls: list[CallRecord], event: RequestedCallEvent) -> CallRecord:
+    """Which of several calls with the same id this is: the periodic one if it says so, else the next one-shot due."""
+    periodic = [call for call in calls if isinstance(call.when, Periodic)]
+    if periodic and event.last_periodic_call:
+        return periodic[0]
+    shots = [
+        (call.when.time / _PER_SECOND.get(call.when.time_unit, 1.0), index)
+        for index, call in enumerate(calls)
+        if isinstance(call.when, OneShot)
+    ]
+    due, index = min(shots)
+    return periodic[0] if periodic and due > event.timestamp else calls[index]
+
+
+def _end_call(state: State, name: str, call: CallRecord) -> None:
+    if isinstance(call.when, Periodic):
+        _end(state, call.when)
+    calls = state.calls[name]
+    if len(calls) == 1:
+        del state.calls[name]
+    else:
+        calls.remove(call)
+
+
+# Probes
+
+
+def read_create_probe(state: State, event: CreateProbeEvent) -> None:
+    """CreateProbeEvent: a host set that Batsim can read."""
+    if isinstance(event.resources, HostResources):
+        state.readable_hosts(event.resources.host_ids, "resources.host_ids")
+
+
+def create_probe(state: State, event: CreateProbeEvent) -> None:
+    """CreateProbeEvent: a probe that Batsim implements, on hosts that exist, with an id of its own."""
+    if not event.probe_id:
+        state.report("probe.no-id", "probe_id", "the id is empty")
+    elif event.probe_id in state.probes:
+        state.report("probe.id-in-use", "probe_id", f"the probe {event.probe_id!r} is still running")
+    for path, text in _not_implemented(event):
+        state.report("probe.not-implemented", path, text)
+    if isinstance(event.measurement_triggering_policy, Periodic):
+        _check_periodic(state, event.measurement_triggering_policy, "measurement_triggering_policy")
+    if isinstance(event.resources, HostResources):
+        hosts = state.known_hosts(event.resources.host_ids, "resources.host_ids")
+        if hosts is not None and not hosts.intervals:
+            state.report("hosts.empty-ignored", "resources.host_ids", f"probe {event.probe_id!r} observes no host")
+    if state.has_energy is False:
+        state.report("probe.no-energy", "metrics", "Batsim was started without --energy-host")
+    for path, text in _ignored(event):
+        state.report("probe.ignored", path, text)
+    if not state.refused:
+        state.probes[event.probe_id] = ProbeRecord(event)
+        if isinstance(event.measurement_triggering_policy, Periodic):
+            _start(state, event.measurement_triggering_policy)
+
+
+def _not_implemented(event: CreateProbeEvent) -> list[tuple[str, str]]:
+    """What of a probe Batsim 5.0.0-rc2 does not implement: paths and sentences."""
+    accumulation = event.data_accumulation_strategy
+    parts = (
+        (event.metrics != Metrics.Power, "metrics", f"{event.metrics.name} is not implemented"),
+        (isinstance(event.resources, LinkResources), "resources", "links are not implemented"),
+        (
+            isinstance(event.measurement_triggering_policy, OneShot),
+            "measurement_triggering_policy",
+            "one-shot probes are not implemented",
+        ),
+        (
+            not isinstance(accumulation, ProbeDataAccumulation),
+            "data_accumulation_strategy",
+            "probes without accumulation are not implemented",
+        ),
+        (
+            isinstance(accumulation, ProbeDataAccumulation) and not isinstance(accumulation.reset_mode, NoReset),
+            "data_accumulation_strategy.reset_mode",
+            "reset is not implemented",
+        ),
+        (
+            isinstance(event.resources_aggregation_function, QuantileFunction),
+            "resources_aggregation_function",
+            "quantiles are not implemented",
+        ),
+    )
+    return [(path, text) for applies, path, text in parts if applies]
+
+
+def _ignored(event: CreateProbeEvent) -> list[tuple[str, str]]:
+    """What of a probe Batsim 5.0.0-rc2 reads and ignores: paths and sentences."""
+    accumulation = event.data_accumulation_strategy
+    accumulates = isinstance(accumulation, ProbeDataAccumulation)
+    function = accumulation.cumulative_function if accumulates else CumulativeFunction.Sum
+    parts = (
+        (not isinstance(event.emission_filtering_policy, NoFiltering), "emission_filtering_policy", "all is emitted"),
+        (
+            not isinstance(event.temporal_aggregation_function, NoTemporalAggregation),
+            "temporal_aggregation_function",
+            "nothing is aggregated over time",
+        ),
+        (
+            function != CumulativeFunction.Sum,
+            "data_accumulation_strategy.cumulative_function",
+            "measures are summed",
+        ),
+        (
+            accumulates and accumulation.temporal_normalization,
+            "data_accumulation_strategy.temporal_normalization",
+            "nothing is divided by the time",
+        ),
+    )
+    return [(path, text) for applies, path, text in parts if applies]
+
+
+def stop_probe(state: State, event: StopProbeEvent) -> None:
+    """StopProbeEvent: a probe that runs."""
+    if event.probe_id not in state.probes:
+        state.report("probe.stop-unknown", "probe_id", f"no probe {event.probe_id!r} is running")
+    elif not state.refused:
+        _end_probe(state, event.probe_id)
+        state.closing_probes.add(event.probe_id)
+
+
+def probe_data(state: State, event: ProbeDataEmittedEvent) -> None:
+    """ProbeDataEmittedEvent: data of a probe that runs, in the shape that it was asked for."""
+    probe = state.probes.get(event.probe_id)
+    if probe is None:
+        # A probe that was stopped may have measured while the reply was on its way.
+        if event.probe_id not in state.closing_probes:
+            state.report("probe.unasked", "probe_id", f"no probe {event.probe_id!r} is running")
+        return
+    asked = probe.event
+    is_vector = isinstance(asked.resources_aggregation_function, NoResourcesAggregation)
+    if isinstance(event.data, AggregatedProbeData):
+        if is_vector:
+            state.report("probe.data-shape", "data", f"probe {event.probe_id!r} does not aggregate over its resources")
+    elif not is_vector:
+        state.report("probe.data-shape", "data", f"probe {event.probe_id!r} aggregates over its resources")
+    elif len(event.data.data) != _resources(state, asked):
+        text = f"{len(event.data.data)} values for {_resources(state, asked)} resources"
+        state.report("probe.data-shape", "data.data", text)
+    trigger = asked.measurement_triggering_policy
+    probe.emitted += 1
+    # Where nothing is filtered, the emissions of a finite probe can be counted.
+    finite = _periods(trigger) if isinstance(trigger, Periodic) else 1
+    if probe.emitted == finite and ("probe.ignored" in state.severities or not _ignored(asked)):
+        _end_probe(state, event.probe_id)
+
+
+def _resources(state: State, asked: CreateProbeEvent) -> int:
+    if isinstance(asked.resources, LinkResources):
+        return len(asked.resources.link_ids)
+    return read_hosts(asked.resources.host_ids).size
+
+
+def _end_probe(state: State, name: str) -> None:
+    trigger = state.probes.pop(name).event.measurement_triggering_policy
+    if isinstance(trigger, Periodic):
+        _end(state, trigger)

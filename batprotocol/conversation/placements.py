@@ -1,0 +1,160 @@
+"""Whether the placement of an execution fits the job's profile: custom mappings, overrides, storages.
+
+Only what is known of profiles can be checked: those that were forwarded or registered. It must not change the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from batprotocol.conversation.hostsets import HostSetText, read_hosts
+from batprotocol.conversation.state import State
+from batprotocol.model import (
+    CustomExecutorToHostMapping,
+    DelayProfile,
+    ExecuteJobEvent,
+    ExecutorPlacement,
+    ForkJoinCompositionProfile,
+    ParallelTaskDataStagingBetweenStoragesProfile,
+    ParallelTaskHomogeneousProfile,
+    ParallelTaskMergeCompositionProfile,
+    ParallelTaskOnStorageHomogeneousProfile,
+    ParallelTaskProfile,
+    PredefinedExecutorPlacementStrategy,
+    Profile,
+    ProfileAllocationPlacement,
+    SequentialCompositionProfile,
+    TraceReplayProfile,
+)
+
+__all__ = ["check_overrides", "check_placement", "check_storages", "leaves"]
+
+COMPOSITIONS: Final = (SequentialCompositionProfile, ForkJoinCompositionProfile, ParallelTaskMergeCompositionProfile)
+
+# How a profile takes a custom mapping. Rigid ones need one entry for each executor; homogeneous ones take as many
+# executors as there are entries, and of a trace only Batsim knows how many executors it has.
+_RIGID: Final = (ParallelTaskProfile, ParallelTaskDataStagingBetweenStoragesProfile)
+_MAPPED: Final = (
+    *_RIGID,
+    ParallelTaskHomogeneousProfile,
+    ParallelTaskOnStorageHomogeneousProfile,
+    TraceReplayProfile,
+)
+_STRATEGIES: Final = tuple(PredefinedExecutorPlacementStrategy)
+_WITHOUT_STORAGE: Final = frozenset(
+    (type(None), DelayProfile, ParallelTaskProfile, ParallelTaskHomogeneousProfile, TraceReplayProfile)
+)
+
+
+def leaves(state: State, profile_id: str) -> Iterator[tuple[str, Profile | None]]:
+    """The profiles that are executed in the end, each once, with their names. None is unknown."""
+    todo, seen = [profile_id], {profile_id}
+    while todo:
+        name = todo.pop()
+        profile = state.profiles.get(name)
+        if not isinstance(profile, COMPOSITIONS):
+            yield name, profile
+            continue
+        todo += [part for part in dict.fromkeys(profile.profile_ids) if part not in seen]
+        seen.update(profile.profile_ids)
+
+
+def check_placement(state: State, event: ExecuteJobEvent, executors: int, profile_id: str, hosts: HostSetText) -> None:
+    """Report a placement that does not fit the profiles it is for: all that are not overridden."""
+    placement = event.allocation.executor_placement
+    path = "allocation.executor_placement"
+    if not isinstance(placement, CustomExecutorToHostMapping):
+        _check_strategy(state, placement, path)
+        return
+    overridden = {override.profile_id for override in event.profile_allocation_override or ()}
+    if profile_id in overridden:
+        return
+    for part_id, part in leaves(state, profile_id):
+        if part_id not in overridden:
+            _check_mapping(state, placement.mapping, path, executors, part_id, part, hosts)
+
+
+def check_overrides(state: State, event: ExecuteJobEvent, profile_id: str) -> None:
+    """Report overrides that do not fit the profile that they name."""
+    parts = dict(leaves(state, profile_id))
+    everything_known = all(part is not None for part in parts.values())
+    record = state.jobs[event.job_id]
+    executors = record.job.resource_request if record.job is not None else 0
+    for index, override in enumerate(event.profile_allocation_override or ()):
+        path = f"profile_allocation_override[{index}]"
+        if override.profile_id not in parts:
+            if everything_known and override.profile_id != profile_id:
+                text = f"job {event.job_id!r} does not use profile {override.profile_id!r}"
+                state.report("job.override-unused", f"{path}.profile_id", text)
+            continue
+        _check_override(state, override, path, executors, parts[override.profile_id])
+
+
+def _check_override(
+    state: State, override: ProfileAllocationPlacement, path: str, executors: int, profile: Profile | None
+) -> None:
+    hosts = read_hosts(override.host_allocation)
+    if isinstance(profile, _MAPPED):  # otherwise Batsim may never look at the hosts
+        if state.known_hosts(override.host_allocation, f"{path}.host_allocation") is None:
+            return
+        if not hosts.intervals:
+            text = f"profile {override.profile_id!r} is executed on no host"
+            state.report("hosts.empty", f"{path}.host_allocation", text)
+            return
+    placement, path = override.executor_placement, f"{path}.executor_placement"
+    if not isinstance(placement, CustomExecutorToHostMapping):
+        _check_strategy(state, placement, path)
+    elif hosts.last < state.host_limit:
+        _check_mapping(state, placement.mapping, path, executors, override.profile_id, profile, hosts)
+
+
+def _check_strategy(state: State, placement: ExecutorPlacement, path: str) -> None:
+    if not isinstance(placement, CustomExecutorToHostMapping) and placement not in _STRATEGIES:
+        state.report("job.placement-strategy", path, f"{int(placement)} is no predefined placement strategy")
+
+
+def _check_mapping(
+    state: State,
+    mapping: tuple[int, ...],
+    path: str,
+    executors: int,
+    profile_id: str,
+    profile: Profile | None,
+    hosts: HostSetText,
+) -> None:
+    used = isinstance(profile, _MAPPED)
+    size = hosts.size
+    if len(mapping) != executors and (isinstance(profile, _RIGID) or not used):
+        rule = "job.mapping-size" if used else "job.mapping-doubtful"
+        text = f"the mapping has {len(mapping)} entries, and the job has {executors} executors"
+        state.report(rule, f"{path}.mapping", f"{text} (profile {profile_id!r})")
+    for index, entry in enumerate(mapping):
+        if entry >= size:
+            rule = "job.mapping-entry" if used else "job.mapping-doubtful"
+            state.report(rule, f"{path}.mapping[{index}]", f"there is no host {entry} in an allocation of {size} hosts")
+            break
+
+
+def check_storages(state: State, event: ExecuteJobEvent, profile_id: str) -> None:
+    """Report storages of the job's profiles that are neither placed nor hosts, or are no storage hosts."""
+    if type(state.profiles.get(profile_id)) in _WITHOUT_STORAGE or not state.hosts:
+        return
+    placed = {entry.storage_name: entry.host_id for entry in event.storage_placement or ()}
+    names: dict[str, None] = {}
+    for _, profile in leaves(state, profile_id):
+        if isinstance(profile, ParallelTaskOnStorageHomogeneousProfile):
+            names[profile.storage_name] = None
+        elif isinstance(profile, ParallelTaskDataStagingBetweenStoragesProfile):
+            names[profile.emitter_storage_name] = names[profile.receiver_storage_name] = None
+    for name in names:
+        host = placed.get(name, state.host_names.get(name))
+        if host is None:
+            text = f"storage {name!r} is not placed, and no host has this name"
+            state.report("job.storage-unknown", "storage_placement", text)
+        elif host >= state.host_limit:
+            text = f"storage {name!r} is placed on host {host}: the last one is {state.host_limit - 1}"
+            state.report("hosts.unknown", "storage_placement", text)
+        elif not state.hosts[host].is_storage:
+            text = f"storage {name!r} is host {host}, {state.hosts[host].host.name!r}, which is no storage host"
+            state.report("job.storage-computes", "storage_placement", text)

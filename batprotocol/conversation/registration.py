@@ -1,0 +1,196 @@
+"""Dynamic registration: profiles and jobs that the decision component adds, until it says that it has finished.
+
+Functions named `read_...` report what Batsim refuses when it reads an event, whatever the state; the others judge the
+event against the state, and change it if nothing is wrong. It must not know what becomes of the jobs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+from batprotocol.conversation.automaton import JobState, Registration
+from batprotocol.conversation.jobs import check_id
+from batprotocol.conversation.placements import COMPOSITIONS
+from batprotocol.conversation.state import JobRecord, State
+from batprotocol.model import (
+    DelayProfile,
+    FinishRegistrationEvent,
+    ForkJoinCompositionProfile,
+    ParallelTaskDataStagingBetweenStoragesProfile,
+    ParallelTaskHomogeneousProfile,
+    ParallelTaskMergeCompositionProfile,
+    ParallelTaskOnStorageHomogeneousProfile,
+    ParallelTaskProfile,
+    RegisterJobEvent,
+    RegisterProfileEvent,
+    SequentialCompositionProfile,
+)
+
+__all__ = [
+    "finish_registration",
+    "read_register_job",
+    "read_register_profile",
+    "register_job",
+    "register_profile",
+]
+
+
+def _check_open(state: State, what: str) -> None:
+    if state.registration is Registration.NOT_REQUESTED:
+        state.report("register.not-requested", "", f"{what}, but dynamic_registration was not requested")
+    elif state.registration is Registration.FINISHED:
+        state.report("register.after-finish", "", f"{what} after registration was finished")
+
+
+def finish_registration(state: State, event: FinishRegistrationEvent) -> None:
+    """FinishRegistrationEvent: once is enough, twice does no harm."""
+    after = state.registration.steps.get(FinishRegistrationEvent)
+    if after is None:
+        _check_open(state, "registration is finished")
+    if not state.refused:
+        state.registration = after or state.registration
+
+
+# Profiles
+
+
+def read_register_profile(state: State, event: RegisterProfileEvent) -> None:
+    """RegisterProfileEvent: what the profile itself says."""
+    profile = event.profile.profile
+    check = _CHECKS.get(type(profile))
+    if check is not None:
+        check(state, profile)
+
+
+def _check_delay(state: State, profile: DelayProfile) -> None:
+    if not profile.delay > 0:
+        state.report("profile.delay", "profile.profile.delay", f"the delay is {profile.delay}")
+
+
+def _check_vectors(state: State, profile: ParallelTaskProfile) -> None:
+    for name in ("computation_vector", "communication_matrix"):
+        for index, amount in enumerate(getattr(profile, name) or ()):
+            if not amount >= 0:
+                state.report("profile.amount", f"profile.profile.{name}[{index}]", f"the amount is {amount}")
+                break
+    executors, pairs = len(profile.computation_vector or ()), len(profile.communication_matrix or ())
+    if not pairs:
+        return
+    if executors and pairs != executors**2:
+        text = f"the matrix has {pairs} entries for {executors} executors, not {executors**2}"
+        state.report("profile.matrix-size", "profile.profile.communication_matrix", text)
+    elif math.isqrt(pairs) ** 2 != pairs:
+        text = f"the matrix has {pairs} entries, which is no square"
+        state.report("profile.matrix-size", "profile.profile.communication_matrix", text)
+
+
+def _check_amounts(*names: str) -> Callable[[State, Any], None]:
+    def check(state: State, profile: Any) -> None:
+        for name in names:
+            amount = getattr(profile, name)
+            if not amount >= 0:
+                state.report("profile.amount", f"profile.profile.{name}", f"the amount is {amount}")
+
+    return check
+
+
+def _check_implemented(state: State, profile: Any) -> None:
+    state.report("profile.not-implemented", "profile.profile", f"{type(profile).__name__} is not implemented")
+
+
+_CHECKS: Final[dict[type[Any], Callable[[State, Any], None]]] = {
+    DelayProfile: _check_delay,
+    ParallelTaskProfile: _check_vectors,
+    ParallelTaskHomogeneousProfile: _check_amounts("computation_amount", "communication_amount"),
+    ParallelTaskOnStorageHomogeneousProfile: _check_amounts("bytes_to_read", "bytes_to_write"),
+    ParallelTaskDataStagingBetweenStoragesProfile: _check_amounts("bytes_to_transfer"),
+    ForkJoinCompositionProfile: _check_implemented,
+    ParallelTaskMergeCompositionProfile: _check_implemented,
+}
+
+
+def register_profile(state: State, event: RegisterProfileEvent) -> None:
+    """RegisterProfileEvent: a new name, and sub-profiles that exist."""
+    profile_id, profile = event.profile.id, event.profile.profile
+    _check_open(state, f"profile {profile_id!r} is registered")
+    if profile_id.count("!") != 1:
+        state.report("register.profile-id", "profile.id", f"{profile_id!r} is not of the form 'workload!name'")
+    if profile_id in state.profiles:
+        state.report("register.duplicate-profile", "profile.id", f"profile {profile_id!r} exists already")
+    if isinstance(profile, COMPOSITIONS):
+        for index, part in enumerate(profile.profile_ids):
+            if _is_missing(state, part):
+                text = f"profile {profile_id!r} is composed of {part!r}, which does not exist"
+                state.report("profile.unknown-subprofile", f"profile.profile.profile_ids[{index}]", text)
+    if not state.refused:
+        state.profiles[profile_id] = profile
+        state.dynamic_workloads.add(profile_id.partition("!")[0])
+
+
+def _is_missing(state: State, profile_id: str) -> bool:
+    """Whether a profile surely does not exist. Static workloads hold profiles that may never have been told."""
+    if profile_id in state.profiles:
+        return False
+    workload = profile_id.partition("!")[0]
+    return workload not in state.static_workloads or state.features.forward_profiles_on_simulation_begins
+
+
+# Jobs
+
+
+def read_register_job(state: State, event: RegisterJobEvent) -> None:
+    """RegisterJobEvent: an id that Batsim can read."""
+    check_id(state, event.job_id, "job_id")
+
+
+def register_job(state: State, event: RegisterJobEvent) -> None:
+    """RegisterJobEvent: a new job, whose profile exists and fits. It can be executed at once."""
+    _check_open(state, f"job {event.job_id!r} is registered")
+    job, workload = event.job, event.job_id.partition("!")[0]
+    if event.job_id in state.jobs:
+        state.report("register.duplicate-job", "job_id", f"job {event.job_id!r} exists already")
+    profile_id = job.profile_id if "!" in job.profile_id else f"{workload}!{job.profile_id}"
+    _check_profile(state, event, profile_id)
+    if job.walltime is not None and not job.walltime > 0:
+        state.report("register.walltime", "job.walltime", f"the walltime of job {event.job_id!r} is {job.walltime}")
+    if state.refused:
+        return
+    acknowledged = state.features.acknowledge_dynamic_jobs
+    state.jobs[event.job_id] = JobRecord(JobState.UNKNOWN.steps[RegisterJobEvent], job, profile_id)
+    state.jobs[event.job_id].acknowledgement_due = acknowledged
+    state.acknowledgements_due += acknowledged
+    state.profile_users[profile_id] = state.profile_users.get(profile_id, 0) + 1
+    state.profiles.setdefault(profile_id, None)
+    state.dynamic_workloads.add(workload)
+    state.undecided += 1
+
+
+def _check_profile(state: State, event: RegisterJobEvent, profile_id: str) -> None:
+    if _is_missing(state, profile_id):
+        text = f"job {event.job_id!r} has profile {profile_id!r}, which does not exist"
+        state.report("register.unknown-profile", "job.profile_id", text)
+    elif _is_gone(state, profile_id):
+        text = f"job {event.job_id!r} has profile {profile_id!r}, whose last job has ended"
+        state.report("register.profile-gone", "job.profile_id", text)
+    profile = state.profiles.get(profile_id)
+    if isinstance(profile, ParallelTaskProfile):
+        size = len(profile.computation_vector or ()) or math.isqrt(len(profile.communication_matrix or ()))
+        if size != event.job.resource_request:
+            text = f"job {event.job_id!r} requests {event.job.resource_request}, its profile has {size} executors"
+            state.report("register.job-size", "job.resource_request", text)
+
+
+def _is_gone(state: State, profile_id: str) -> bool:
+    """Whether all jobs that had the profile have ended, no other can come, and no composition keeps it."""
+    if state.features.dynamic_registration and state.features.profile_reuse:
+        return False
+    if state.profile_users.get(profile_id) != 0:
+        return False
+    if profile_id.partition("!")[0] in state.static_workloads and not state.static_submitted:
+        return False
+    return not any(
+        isinstance(profile, SequentialCompositionProfile) and profile_id in profile.profile_ids
+        for profile in state.profiles.values()
+    )

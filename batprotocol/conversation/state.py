@@ -1,0 +1,285 @@
+"""What is known in a conversation at one moment: jobs, profiles, calls, probes, hosts, and the violations being found.
+
+The modules of the topics read and change it; `Conversation` shows it. It must not know of any rule's content, nor which
+event does what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from intervaltree import IntervalTree
+
+from batprotocol.conversation.automaton import HostPower, JobState, Phase, Registration
+from batprotocol.conversation.hostsets import HostSetText, read_hosts
+from batprotocol.conversation.rules import Severity, Violation
+from batprotocol.model import (
+    CreateProbeEvent,
+    EDCRequestedSimulationFeatures,
+    FinalJobState,
+    Host,
+    Job,
+    Profile,
+    TemporalTrigger,
+    parse_hosts,
+)
+
+if TYPE_CHECKING:
+    from procset import ProcSet
+
+__all__ = ["CallRecord", "HostRecord", "JobRecord", "ProbeRecord", "State"]
+
+NO_FEATURES: Final = EDCRequestedSimulationFeatures()
+MOST_HOSTS: Final = 2**20
+"""How many hosts there are at most, as long as nobody has told: a set is as many bits as its highest host."""
+
+
+class JobRecord(msgspec.Struct):
+    """What is known of a job.
+
+    Attributes:
+        state: what has become of it.
+        job: what it asks for; None once it has ended, as Batsim has forgotten it then too.
+        profile_id: its profile, named in full.
+        allocation: the host set it is executed on, or None.
+        since: when it was executed (the timestamp of its ExecuteJobEvent), in simulated seconds, or None.
+        final: how it ended, or None.
+        acknowledgement_due: it was registered, and a JobSubmittedEvent is to come.
+        kill_due: its kill was asked for, and a JobsKilledEvent is to come.
+    """
+
+    state: JobState
+    job: Job | None
+    profile_id: str
+    allocation: str | None = None
+    since: float | None = None
+    final: FinalJobState | None = None
+    acknowledgement_due: bool = False
+    kill_due: bool = False
+
+    @property
+    def hosts(self) -> ProcSet | None:
+        """The hosts that the job is executed on as a `procset.ProcSet`, or None."""
+        return None if self.allocation is None else parse_hosts(self.allocation)
+
+
+class CallRecord(msgspec.Struct):
+    """A call that was requested and is still to come.
+
+    Attributes:
+        when: its trigger.
+        fired: how often it has come.
+    """
+
+    when: TemporalTrigger
+    fired: int = 0
+
+
+class ProbeRecord(msgspec.Struct):
+    """A probe that runs.
+
+    Attributes:
+        event: how it was created.
+        emitted: how often it has emitted data.
+    """
+
+    event: CreateProbeEvent
+    emitted: int = 0
+
+
+class HostRecord(msgspec.Struct):
+    """What is known of a host.
+
+    Attributes:
+        host: as SimulationBeginsEvent told it.
+        is_storage: whether it is a storage host.
+        pstate: its power state, or the one it is switching to.
+        power: whether it is on, off or on the way.
+        ready_at: until when its last switch takes at least, in simulated seconds.
+    """
+
+    host: Host
+    is_storage: bool
+    pstate: int
+    power: HostPower = HostPower.ON
+    ready_at: float = 0.0
+
+    def power_at(self, time: float) -> HostPower:
+        """What a host that was switching is by then: a reply can take longer than the switch."""
+        if self.power is HostPower.SWITCHING_OFF and time >= self.ready_at:
+            return HostPower.ASLEEP
+        if self.power is HostPower.SWITCHING_ON and time >= self.ready_at:
+            return HostPower.ON
+        return self.power
+
+
+class State:
+    """The state of a conversation.
+
+    Sets of hosts are ints whose bit n is host n. Whoever handles an event reports all that is wrong with it first, and
+    changes the state only if `refused` is False then: a refused event changes nothing.
+    """
+
+    __slots__ = (
+        "acknowledgements_due", "asleep", "blind", "busy", "calls", "closing_calls", "closing_probes",
+        "dynamic_workloads", "external_injected", "features", "first_timestamp", "found", "has_energy", "host_limit",
+        "hosts", "host_names", "index", "jobs", "kills_due", "last_timestamp", "now", "number", "periods", "phase",
+        "probes", "profile_users", "profiles", "pstate_changes_due", "refused", "registration", "rejected", "running",
+        "severities", "shared", "static_submitted", "static_workloads", "storages", "switches_due", "undecided",
+        "usage_tree",
+    )  # fmt: skip
+
+    def __init__(self, severities: Mapping[str, Severity]) -> None:
+        # The judgement of the event or message at hand
+        self.severities = severities
+        self.found: list[Violation] = []
+        self.refused = False
+        self.number = 0
+        self.index = -1
+        self.first_timestamp: float | None = None
+        self.last_timestamp = 0.0
+        self.blind = False
+        # The simulation
+        self.phase = Phase.INIT
+        self.now = 0.0
+        self.features = NO_FEATURES
+        self.registration = Registration.NOT_REQUESTED
+        self.static_workloads: frozenset[str] = frozenset()
+        self.static_submitted = False
+        self.external_injected = False
+        self.has_energy: bool | None = None
+        # Hosts
+        self.hosts: dict[int, HostRecord] = {}
+        self.host_names: dict[str, int] = {}
+        self.host_limit = MOST_HOSTS
+        self.storages = 0
+        self.asleep = 0
+        self.busy = 0
+        self.shared = 0
+        self.pstate_changes_due: list[tuple[int, int]] = []
+        self.switches_due: list[tuple[int, int]] = []
+        # Jobs and profiles
+        self.jobs: dict[str, JobRecord] = {}
+        self.running: dict[str, HostSetText] = {}
+        self.rejected: list[JobRecord] = []
+        self.undecided = 0
+        self.acknowledgements_due = 0
+        self.kills_due = 0
+        self.profiles: dict[str, Profile | None] = {}
+        self.profile_users: dict[str, int] = {}
+        self.dynamic_workloads: set[str] = set()
+        self.usage_tree: IntervalTree | None = None
+        # Calls and probes
+        self.calls: dict[str, list[CallRecord]] = {}
+        self.probes: dict[str, ProbeRecord] = {}
+        self.periods: dict[int, int] = {}
+        self.closing_calls: set[str] = set()
+        self.closing_probes: set[str] = set()
+
+    def report(self, rule: str, path: str, text: str) -> None:
+        """Note a violation of the event at hand.
+
+        Args:
+            rule: its id. Nothing happens if the rule set in force does not have it.
+            path: the field of the event, or "" for the whole event.
+            text: what was found, as one sentence.
+        """
+        if self.index >= 0:
+            path = f"events[{self.index}].event.{path}" if path else f"events[{self.index}].event"
+        self.report_at(rule, path, text)
+
+    def report_at(self, rule: str, path: str, text: str) -> None:
+        """Note a violation at a path of the message at hand."""
+        severity = self.severities.get(rule)
+        if severity is not None:
+            self.refused = self.refused or severity != "warning"
+            self.found.append(Violation(self.number, path, rule, severity, text))
+
+    # Who holds which hosts
+
+    def occupy(self, job_id: str, hosts: HostSetText) -> None:
+        """The job gets these hosts, which all exist."""
+        self.running[job_id] = hosts
+        self.shared |= self.busy & hosts.mask
+        self.busy |= hosts.mask
+        self.usage_tree = None
+
+    def release(self, job_id: str) -> None:
+        """The job does not need its hosts any more."""
+        mask = self.running.pop(job_id).mask
+        self.usage_tree = None
+        if not mask & self.shared:
+            self.busy ^= mask
+            return
+        self.busy = self.shared = 0
+        for hosts in self.running.values():
+            self.shared |= self.busy & hosts.mask
+            self.busy |= hosts.mask
+
+    def usage(self) -> IntervalTree:
+        """Who holds which hosts: intervals [first, last + 1[ with the job's id. Made when someone asks."""
+        if self.usage_tree is None:
+            self.usage_tree = IntervalTree()
+            for job_id, hosts in self.running.items():
+                for first, last in hosts.intervals:
+                    self.usage_tree.addi(first, last + 1, job_id)
+        return self.usage_tree
+
+    def holders(self, hosts: HostSetText) -> list[str]:
+        """The jobs that hold any of these hosts."""
+        tree = self.usage()
+        found = {interval.data for first, last in hosts.intervals for interval in tree.overlap(first, last + 1)}
+        return sorted(found)
+
+    # Host sets
+
+    def readable_hosts(self, text: str, path: str) -> None:
+        """Report a host set that Batsim cannot read."""
+        hosts = read_hosts(text)
+        if hosts.fault:
+            self.report("hosts.syntax", path, hosts.fault)
+        elif not hosts.ascending:
+            self.report("hosts.order", path, f"the host set {text!r} is not in ascending order")
+
+    def known_hosts(self, text: str, path: str) -> HostSetText | None:
+        """The host set, or None where it cannot be read or holds hosts that do not exist, which is reported."""
+        hosts = read_hosts(text)
+        if hosts.fault:
+            return None
+        if hosts.last >= self.host_limit:
+            self.report("hosts.unknown", path, f"there is no host {hosts.last}: the last one is {self.host_limit - 1}")
+            return None
+        return hosts
+
+    # What Batsim still waits for
+
+    def to_come(self) -> list[str]:
+        """Why Batsim will speak again: what is under way, as phrases. Empty if nothing is."""
+        reasons = (
+            (bool(self.running), f"{len(self.running)} running jobs"),
+            (not self.static_submitted, "static jobs to submit"),
+            (not self.external_injected, "external events to inject"),
+            (bool(self.calls), f"calls {', '.join(map(repr, list(self.calls)[:3]))}"),
+            (bool(self.probes), f"probes {', '.join(map(repr, list(self.probes)[:3]))}"),
+            (bool(self.switches_due), "hosts being switched"),
+            (bool(self.pstate_changes_due), "changes of power states"),
+            (self.acknowledgements_due > 0, "registered jobs to acknowledge"),
+            (self.kills_due > 0, "jobs being killed"),
+        )
+        return [phrase for applies, phrase in reasons if applies]
+
+    def nothing_to_come(self) -> bool:
+        """Whether nothing is under way. The same as `not to_come()`, but quick."""
+        return (
+            not self.running
+            and self.static_submitted
+            and self.external_injected
+            and not self.calls
+            and not self.probes
+            and not self.switches_due
+            and not self.pstate_changes_due
+            and not self.acknowledgements_due
+            and not self.kills_due
+        )

@@ -1,0 +1,208 @@
+"""One simulation as the decision component lives it, without any I/O: frames from Batsim in, frames for Batsim out.
+
+It knows the handshake, the format and the turns, and what can still be said when everything goes wrong. It must not
+know of sockets, of time-outs, or of schedulers: whoever holds it moves the bytes and fills in the replies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isfinite
+
+from batprotocol.builder import MessageBuilder
+from batprotocol.conversation import Conversation
+from batprotocol.edc.reply import Reply, Verdicts
+from batprotocol.errors import DecodeError, ProtocolError
+from batprotocol.model import Message, SimulationEndsEvent
+from batprotocol.wire import FORMATS, detect, frames, json
+
+__all__ = ["DEFAULT_RULES", "Session", "Turn", "hello_message"]
+
+DEFAULT_RULES = "batsim-5.0.0-rc2"
+"""The rules that replies are checked with, unless told otherwise: what that Batsim does."""
+
+
+class Turn:
+    """A message of Batsim, and the reply to it, to be filled in.
+
+    Attributes:
+        message: what Batsim says.
+        reply: the reply, a `MessageBuilder` at the time of the message, checked by the conversation.
+        conversation: what is known of the simulation: jobs, hosts, calls, probes.
+    """
+
+    __slots__ = ("conversation", "message", "reply")
+
+    def __init__(self, message: Message, reply: Reply, conversation: Conversation) -> None:
+        self.message = message
+        self.reply = reply
+        self.conversation = conversation
+
+    def __repr__(self) -> str:
+        return f"<Turn: {len(self.message.events)} events at {self.message.now}, {self.reply!r}>"
+
+
+class Session:
+    """One simulation, from the initialization data to the reply to `SimulationEndsEvent`.
+
+    Args:
+        hello: makes the first message from the initialization data.
+        format: "binary" or "json": what the whole conversation is written in.
+        rules: the rule set that both sides are checked with; see `batprotocol.conversation.RULE_SETS`.
+
+    `receive` takes the next frame of Batsim and `answer` makes the frame that answers it, strictly in turns. Violations
+    of Batsim's side are logged, and what it said holds: if it says that a job has ended, the job has ended.
+    """
+
+    def __init__(
+        self, hello: Callable[[str], Message], format: str = "binary", rules: str = DEFAULT_RULES
+    ) -> None:
+        if format not in FORMATS:
+            raise ValueError(f"expected a format of {', '.join(FORMATS)}, got {format!r}")
+        self.conversation = Conversation(rules=rules)
+        self.init_text: str | None = None
+        self.owes_reply = False
+        """Whether a message was received and not yet answered."""
+        self.is_over = False
+        """Whether the last reply was made."""
+        self._make_hello = hello
+        self._format = format
+        self._encode: Callable[[Message], bytes] = FORMATS[format].encode
+        self._verdicts = Verdicts()
+        self._hello: Message | None = None
+        self._hello_said = False
+        self._turn: Turn | None = None
+        self._now = 0.0
+        self._ending = False
+        self._stopping = False
+
+    # Values
+
+    def hear_init(self, text: str) -> None:
+        """Take the initialization data, and make the hello."""
+        self.init_text = text
+        self.conversation.begin(text)
+        self.owes_reply = True
+        hello = self._make_hello(text)
+        self._verdicts.raise_fatal(self.conversation.hello(hello))
+        self._hello = hello
+
+    def hear(self, message: Message) -> Turn:
+        """Take a message of Batsim, and open the turn that answers it."""
+        self.owes_reply = True
+        self._note(message)
+        violations = self.conversation.receive(message)
+        if violations:
+            self._verdicts.tell(violations)
+        self._turn = turn = Turn(message, Reply(self.conversation, self._verdicts, message.now), self.conversation)
+        return turn
+
+    def say(self) -> Message:
+        """The reply of the open turn. `RuleViolation` if the simulation could not go on after it."""
+        assert self._turn is not None, "there is nothing to answer"
+        message = self._turn.reply.message()
+        self._answered()
+        return message
+
+    # Frames
+
+    def receive(self, frame: bytes) -> Turn | None:
+        """Take the next frame of Batsim.
+
+        Args:
+            frame: all its bytes.
+
+        Returns:
+            The turn whose reply is to be filled in, or None for the initialization data, which need none.
+
+        Raises:
+            DecodeError: these bytes are not what Batsim should send now.
+        """
+        self.owes_reply = True
+        if self._hello_said:
+            return self.hear(self._decoded(frame))
+        try:
+            text = frames.decode_init(frame)
+        except DecodeError as error:
+            raise DecodeError(f"message 0 of the simulator: {error.reason}", error.path, error.offset) from None
+        self.hear_init(text)
+        return None
+
+    def answer(self) -> bytes:
+        """The frame that answers the last one: the hello, or the reply of the turn.
+
+        Raises:
+            RuleViolation: the simulation could not go on after it.
+        """
+        if self._hello_said:
+            return self._encode(self.say())
+        assert self._hello is not None, "there is nothing to answer"
+        return self._hello_frame(self._hello)
+
+    def farewell(self) -> bytes:
+        """The frame that lets Batsim go, whatever the state: to be sent instead of an answer, again and again.
+
+        The hello if it is still due, then a reply that forces the simulation to stop, then empty ones.
+        """
+        if not self._hello_said:
+            return self._hello_frame(self._hello or hello_message("batprotocol", "0"))
+        builder = MessageBuilder(self._now)
+        # A frame that was lost between the socket and this session (Ctrl-C) may have told of the end, and Batsim hangs
+        # when it is told to stop after that. An empty reply is always good, and a frame later we know.
+        if self.owes_reply and not self._ending and not self._stopping:
+            builder.add_force_simulation_stop()
+            self._stopping = True
+        self._answered()
+        return self._encode(builder.finish_message())
+
+    def overhear(self, frame: bytes) -> None:
+        """Take a frame of Batsim that only `farewell` will answer. Nothing comes of it but the end, if it tells that."""
+        self.owes_reply = True
+        if self._hello_said:
+            try:
+                self._note(self._decoded(frame))
+            except ProtocolError:
+                return
+
+    # Inside
+
+    def _note(self, message: Message) -> None:
+        if not isfinite(message.now):
+            raise DecodeError(f"{self._place}: expected a finite number, found {message.now}", "now")
+        self._now = message.now
+        if SimulationEndsEvent in map(type, message.events):
+            self._ending = True
+
+    @property
+    def _place(self) -> str:
+        return f"message {self.conversation.number} of the simulator"
+
+    def _decoded(self, frame: bytes) -> Message:
+        try:
+            if self._format == "json":  # a newer simulator may say more than this library knows
+                return json.decode(frame, strict=False)
+            message: Message = FORMATS["binary"].decode(frame)
+            return message
+        except DecodeError as error:
+            reason = error.reason
+            if detect(frame) == "init":
+                reason = "these are initialization data: another simulation wants to begin at the same endpoint"
+            raise DecodeError(f"{self._place}: {reason}", error.path, error.offset, error.partial) from None
+
+    def _hello_frame(self, hello: Message) -> bytes:
+        frame = frames.encode_hello(hello, self._format)
+        self._hello_said = True
+        self._answered()
+        return frame
+
+    def _answered(self) -> None:
+        self.owes_reply = False
+        self._turn = None
+        self.is_over = self._ending
+
+
+def hello_message(name: str, version: str, **others: object) -> Message:
+    """The first message of a decision component; the arguments are those of `MessageBuilder.add_edc_hello`."""
+    builder = MessageBuilder()
+    builder.add_edc_hello(name, version, **others)
+    return builder.finish_message()
