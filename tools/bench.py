@@ -24,7 +24,7 @@ from benchmark.workloads import WORKLOADS
 from batprotocol.wire.binary import ENGINES
 
 MILLISECOND = 1_000_000
-FULL = (80, 4 * MILLISECOND)  # rounds, and how long a batch takes
+FULL = (60, 4 * MILLISECOND)  # rounds, and how long a batch takes
 QUICK = (15, 2 * MILLISECOND)
 PURE = "python"
 

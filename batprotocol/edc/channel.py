@@ -152,7 +152,12 @@ def _refuse_bad_path(endpoint: str) -> None:
         return
     if len(os.fsencode(path)) > LONGEST_IPC_PATH:
         raise OSError(errno.ENAMETOOLONG, f"the path has more than {LONGEST_IPC_PATH} bytes", endpoint)
-    with socket.socket(socket.AF_UNIX) as probe, suppress(OSError):
+    with socket.socket(socket.AF_UNIX) as probe:
         probe.settimeout(1)
-        probe.connect(path)
-        raise _Taken
+        try:
+            probe.connect(path)
+        except (BlockingIOError, TimeoutError):  # nobody accepts, but somebody listens
+            pass
+        except OSError:  # nobody listens, or libzmq will tell what is wrong
+            return
+    raise OSError(errno.EADDRINUSE, "another program listens there", endpoint)
