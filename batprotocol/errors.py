@@ -6,10 +6,11 @@ because a value cannot be written. Wrong calls of ordinary functions still raise
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from reprlib import Repr
 from typing import Any
 
-__all__ = ["BuilderError", "DecodeError", "EncodeError", "HostSetError", "ProtocolError"]
+__all__ = ["BuilderError", "DecodeError", "EncodeError", "HostSetError", "PeerGone", "PeerSilent", "ProtocolError", "RuleViolation"]
 
 
 _repr = Repr()
@@ -84,3 +85,32 @@ class BuilderError(_FieldError):
 
 class HostSetError(ProtocolError, ValueError):
     """A host set that cannot be read as one, for example `"3-1"` or `-1`."""
+
+
+class PeerGone(ProtocolError):
+    """The other side closed its connection before the simulation had ended."""
+
+
+class PeerSilent(ProtocolError):
+    """The other side has said nothing for longer than the time-out allows."""
+
+
+class RuleViolation(ProtocolError):
+    """Something that the rules of the conversation forbid, found before it was sent.
+
+    Attributes:
+        violations: all that was found, as `batprotocol.conversation.Violation` values; at least one.
+        rule: the id of the first one's rule (`job.unknown`); `batproto rules ID` explains it.
+        path: the place of the first one (`events[0].event.job_id`).
+        reason: what was found first, as one sentence.
+    """
+
+    def __init__(self, violations: Sequence[Any]) -> None:
+        super().__init__(tuple(violations))
+        self.violations = tuple(violations)
+        self.rule: str = self.violations[0].rule
+        self.path: str = self.violations[0].path
+        self.reason: str = self.violations[0].text
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.violations))

@@ -665,7 +665,7 @@ def changed_texts(draw: st.DrawFn) -> bytes:
 
 
 @needs_known_flatc
-@settings(max_examples=6000)
+@settings(max_examples=3 * settings().max_examples)
 @given(changed_texts())
 def test_flatc_agrees_on_changed_texts(text: bytes) -> None:
     different = disagreements([text])

@@ -68,6 +68,7 @@ def batproto(context: click.Context) -> None:
       batproto dump --json-lines run.tar.xz | jq .  ... for other programs
       batproto convert message.bin message.json
       batproto validate recordings/
+      batproto check run.tar.xz                     what Batsim would not survive
       batproto schema ExecuteJob
     """
     if context.invoked_subcommand is None:
@@ -218,6 +219,72 @@ def schema(name: str | None) -> None:
 
     output = Output()
     output.lines(describe(name, output.wrap_at) if name else overview())
+
+
+# batproto check, batproto rules
+
+
+def _complete_rule_set(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    from batprotocol.conversation import RULE_SETS
+
+    return _completions(tuple(RULE_SETS), start)
+
+
+def _rule_set(context: click.Context, parameter: click.Parameter, name: str | None) -> str:
+    from batprotocol.conversation import DEFAULT_RULE_SET, RULE_SETS
+
+    if name is not None and name not in RULE_SETS:
+        raise click.UsageError(f"there is no rule set {name!r}, only {' and '.join(RULE_SETS)}", context)
+    return name or DEFAULT_RULE_SET
+
+
+@batproto.command()
+@_paths
+@click.option(
+    "--rules",
+    metavar="NAME",
+    callback=_rule_set,
+    shell_complete=_complete_rule_set,
+    help="The rule set: batsim-5.0.0-rc2 (what that Batsim does, the default) or protocol (what the schema demands).",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print only what is wrong.")
+@click.pass_context
+def check(context: click.Context, files: tuple[str, ...], rules: str, quiet: bool) -> None:
+    """Check that what was said in a run follows the rules of the conversation.
+
+    A conversation is all messages of an archive or of a folder, by name, from the initialization data on. Prints each
+    violation with its message, place, severity and rule; "batproto rules ID" explains the rule. The exit status is 1 if
+    there is an error (Batsim aborts or crashes) or a deadlock, or if a conversation cannot be read.
+    """
+    from batprotocol.cli import check as work
+
+    output = Output()
+    work.check(files, output, rules=rules, quiet=quiet)
+    context.exit(int(output.failed))
+
+
+def _rule_id(context: click.Context, parameter: click.Parameter, id: str | None) -> str | None:
+    from batprotocol.cli.rules import NAMES
+
+    if id is not None and id not in NAMES:
+        _unknown(context, f"there is no rule {id!r}", id, NAMES)
+    return id
+
+
+def _complete_rule(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    from batprotocol.cli.rules import NAMES
+
+    return _completions(NAMES, start)
+
+
+@batproto.command()
+@click.argument("id", required=False, callback=_rule_id, shell_complete=_complete_rule)
+def rules(id: str | None) -> None:
+    """Explain the rule ID of the conversation: what is wrong, and the way out. Without it, all rules are listed."""
+    from batprotocol.cli.rules import explain, overview
+
+    output = Output()
+    output.lines(explain(id, output.wrap_at) if id else overview())
 
 
 # batproto completion

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from batprotocol.errors import shown
@@ -28,30 +29,29 @@ class HostSetText:
         intervals: its intervals (first, last), as written.
         last: the highest host, or -1.
         ascending: whether the intervals are in ascending order and do not overlap.
+        mask: the hosts as the bits of an int. Ask only when `last` is known to be a host: it has that many bits.
+        size: how many hosts are in the set.
     """
 
-    __slots__ = ("_mask", "ascending", "fault", "intervals", "last")
+    __slots__ = ("ascending", "fault", "intervals", "last", "mask", "size")
+    mask: int
+    size: int
 
     def __init__(self, fault: str, intervals: tuple[tuple[int, int], ...] = ()) -> None:
         self.fault = fault
         self.intervals = intervals
         self.last = max((last for _, last in intervals), default=-1)
-        self.ascending = all(before[1] < after[0] for before, after in zip(intervals, intervals[1:], strict=False))
-        self._mask: int | None = None
+        self.ascending = all(before[1] < after[0] for before, after in pairwise(intervals))
 
-    @property
-    def mask(self) -> int:
-        """The hosts as the bits of an int. Ask only when `last` is known to be a host: it has that many bits."""
-        if self._mask is None:
-            self._mask = 0
-            for first, last in self.intervals:
-                self._mask |= (1 << last + 1) - (1 << first)
-        return self._mask
-
-    @property
-    def size(self) -> int:
-        """How many hosts are in the set."""
-        return self.mask.bit_count()
+    def __getattr__(self, name: str) -> int:
+        # Only asked for what is not there yet: `mask` and `size` are made the first time that someone needs them.
+        if name not in ("mask", "size"):
+            raise AttributeError(name)
+        self.mask = 0
+        for first, last in self.intervals:
+            self.mask |= (1 << last + 1) - (1 << first)
+        self.size = self.mask.bit_count()
+        return self.mask if name == "mask" else self.size
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from batprotocol.conversation.automaton import HostPower, JobState
-from batprotocol.conversation.hostsets import HostSetText, describe, members
+from batprotocol.conversation.hostsets import HostSetText, describe, members, read_hosts
 from batprotocol.conversation.placements import check_overrides, check_placement, check_storages, leaves
 from batprotocol.conversation.state import JobRecord, State
+from batprotocol.errors import shown
 from batprotocol.model import (
     ExecuteJobEvent,
     FinalJobState,
@@ -23,6 +24,7 @@ from batprotocol.model import (
     KillProgress,
     KillProgressAtomicProfile,
     KillProgressSequentialProfile,
+    PredefinedExecutorPlacementStrategy,
     RejectJobEvent,
     TraceReplayProfile,
     TraceType,
@@ -32,6 +34,7 @@ __all__ = [
     "completed",
     "execute",
     "forget",
+    "forget_rejected",
     "kill",
     "killed",
     "read_execute",
@@ -42,23 +45,27 @@ __all__ = [
 ]
 
 _SHOWN_JOBS: Final = 3
+# Looking up a member of an enum costs more than most of what is done with it here.
+_SUBMITTED: Final = JobState.SUBMITTED
+_COMPLETED_KILLED: Final = FinalJobState.COMPLETED_KILLED
+_SPREAD: Final = PredefinedExecutorPlacementStrategy.SpreadOverHostsFirst
 
 
 def check_id(state: State, job_id: str, path: str) -> None:
     """Report an id that does not have exactly one exclamation mark."""
     if job_id not in state.jobs and job_id.count("!") != 1:
-        state.report("job.id-format", path, f"{job_id!r} is not of the form 'workload!job'")
+        state.report("job.id-format", path, f"{shown(job_id)} is not of the form 'workload!job'")
 
 
 def _known(state: State, job_id: str, path: str) -> JobRecord | None:
     record = state.jobs.get(job_id)
     if record is None:
-        state.report("job.unknown", path, f"there is no job {job_id!r}: it was not submitted, or not yet")
+        state.report("job.unknown", path, f"there is no job {shown(job_id)}: it was not submitted, or not yet")
     return record
 
 
-def _status(record: JobRecord) -> str:
-    return record.state.meaning
+def _refuse(state: State, rule: str, path: str, job_id: str, what: str) -> None:
+    state.report(rule, path, f"job {shown(job_id)} {what}")
 
 
 # What the decision component asks for
@@ -66,8 +73,11 @@ def _status(record: JobRecord) -> str:
 
 def read_execute(state: State, event: ExecuteJobEvent) -> None:
     """ExecuteJobEvent: ids and host sets that Batsim can read."""
-    check_id(state, event.job_id, "job_id")
-    state.readable_hosts(event.allocation.host_allocation, "allocation.host_allocation")
+    if event.job_id not in state.jobs:
+        check_id(state, event.job_id, "job_id")
+    hosts = read_hosts(event.allocation.host_allocation)
+    if hosts.fault or not hosts.ascending:
+        state.readable_hosts(event.allocation.host_allocation, "allocation.host_allocation")
     for index, override in enumerate(event.profile_allocation_override or ()):
         state.readable_hosts(override.host_allocation, f"profile_allocation_override[{index}].host_allocation")
 
@@ -79,26 +89,29 @@ def execute(state: State, event: ExecuteJobEvent) -> None:
         return
     after = record.state.steps.get(ExecuteJobEvent)
     if after is None or record.job is None:
-        state.report("job.execute-state", "job_id", f"job {event.job_id!r} cannot be executed: it is {_status(record)}")
+        _refuse(state, "job.execute-state", "job_id", event.job_id, f"cannot be executed: it is {record.state.meaning}")
         return
     hosts = state.known_hosts(event.allocation.host_allocation, "allocation.host_allocation")
     if hosts is None:
         return
     if not hosts.intervals:
-        state.report("hosts.empty", "allocation.host_allocation", f"job {event.job_id!r} is executed on no host")
+        state.report("hosts.empty", "allocation.host_allocation", f"job {shown(event.job_id)} is executed on no host")
         return
-    _check_hosts(state, event, hosts)
+    if hosts.mask & (state.busy | state.asleep | state.storages):
+        _check_hosts(state, event, hosts)
     if hosts.size != record.job.resource_request:
         state.report(
             "job.host-number",
             "allocation.host_allocation",
-            f"job {event.job_id!r} requests {record.job.resource_request} and gets {hosts.size} hosts",
+            f"job {shown(event.job_id)} requests {record.job.resource_request} and gets {hosts.size} hosts",
         )
-    check_placement(state, event, record.job.resource_request, record.profile_id, hosts)
+    if event.allocation.executor_placement is not _SPREAD:
+        check_placement(state, event, record.job.resource_request, record.profile_id, hosts)
     if event.profile_allocation_override:
         check_overrides(state, event, record.profile_id)
-    check_storages(state, event, record.profile_id)
-    if state.refused:
+    if state.profiles.get(record.profile_id) is not None:
+        check_storages(state, event, record.profile_id)
+    if not state.takes_effect():
         return
     record.state = after
     record.allocation = event.allocation.host_allocation
@@ -116,12 +129,12 @@ def _check_hosts(state: State, event: ExecuteJobEvent, hosts: HostSetText) -> No
                 state.report("job.host-asleep", path, f"host {host} is {power.meaning}")
     if hosts.mask & state.storages:
         stores = describe(hosts.mask & state.storages)
-        state.report("job.host-stores", path, f"job {event.job_id!r} is executed on storage: {stores}")
+        state.report("job.host-stores", path, f"job {shown(event.job_id)} is executed on storage: {stores}")
     if hosts.mask & state.busy:
         holders = state.holders(hosts)
-        names = ", ".join(map(repr, holders[:_SHOWN_JOBS])) + (" and others" if len(holders) > _SHOWN_JOBS else "")
+        names = ", ".join(map(shown, holders[:_SHOWN_JOBS])) + (" and others" if len(holders) > _SHOWN_JOBS else "")
         shared = describe(hosts.mask & state.busy)
-        state.report("job.over-allocation", path, f"job {event.job_id!r} gets {shared}, held by {names}")
+        state.report("job.over-allocation", path, f"job {shown(event.job_id)} gets {shared}, held by {names}")
 
 
 def read_reject(state: State, event: RejectJobEvent) -> None:
@@ -136,7 +149,7 @@ def reject(state: State, event: RejectJobEvent) -> None:
         return
     after = record.state.steps.get(RejectJobEvent)
     if after is None:
-        state.report("job.reject-state", "job_id", f"job {event.job_id!r} cannot be rejected: it is {_status(record)}")
+        _refuse(state, "job.reject-state", "job_id", event.job_id, f"cannot be rejected: it is {record.state.meaning}")
         return
     if not state.refused:
         record.state = after
@@ -162,11 +175,11 @@ def kill(state: State, event: KillJobsEvent) -> None:
         if record is None:
             continue
         if KillJobsEvent not in record.state.steps:
-            text = f"job {job_id!r} cannot be killed: it is {_status(record)}"
-            state.report("job.kill-state", f"job_ids[{index}]", text)
+            text = f"cannot be killed: it is {record.state.meaning}"
+            _refuse(state, "job.kill-state", f"job_ids[{index}]", job_id, text)
         elif event.timestamp <= state.now and _replays_usage(state, record):
-            text = f"job {job_id!r} replays a trace of fractional computation"
-            state.report("job.kill-usage-trace", f"job_ids[{index}]", text)
+            text = "replays a trace of fractional computation"
+            _refuse(state, "job.kill-usage-trace", f"job_ids[{index}]", job_id, text)
         records.append(record)
     if records and all(record.kill_due for record in records):
         state.report("job.kill-again", "job_ids", "the kill of each of these jobs was asked for before")
@@ -197,8 +210,8 @@ def submitted(state: State, event: JobSubmittedEvent) -> None:
     profile_id = event.job.profile_id
     if record is None:
         if state.static_submitted:
-            state.report("job.submitted-late", "job_id", f"job {event.job_id!r} comes after the last static one")
-        state.jobs[event.job_id] = JobRecord(JobState.SUBMITTED, event.job, profile_id)
+            state.report("job.submitted-late", "job_id", f"job {shown(event.job_id)} comes after the last static one")
+        state.jobs[event.job_id] = JobRecord(_SUBMITTED, event.job, profile_id)
         state.profile_users[profile_id] = state.profile_users.get(profile_id, 0) + 1
         state.undecided += 1
     elif record.acknowledgement_due:
@@ -207,14 +220,14 @@ def submitted(state: State, event: JobSubmittedEvent) -> None:
         if record.job is not None:
             record.job = event.job
     else:
-        state.report("job.submitted-twice", "job_id", f"job {event.job_id!r} was submitted before")
+        state.report("job.submitted-twice", "job_id", f"job {shown(event.job_id)} was submitted before")
         return
     if event.profile is not None:
         state.profiles[event.profile.id] = event.profile.profile
     else:
         state.profiles.setdefault(profile_id, None)
         if state.features.forward_profiles_on_job_submission:
-            state.report("job.profile-not-forwarded", "profile", f"the profile of job {event.job_id!r} was asked for")
+            _refuse(state, "job.profile-not-forwarded", "profile", event.job_id, "comes without its profile")
 
 
 def completed(state: State, event: JobCompletedEvent) -> None:
@@ -222,11 +235,11 @@ def completed(state: State, event: JobCompletedEvent) -> None:
     record = state.jobs.get(event.job_id)
     after = None if record is None else record.state.steps.get(JobCompletedEvent)
     if record is None or after is None:
-        status = "unknown" if record is None else _status(record)
-        state.report("job.completed-not-running", "job_id", f"job {event.job_id!r} ends, but it is {status}")
+        status = (JobState.UNKNOWN if record is None else record.state).meaning
+        _refuse(state, "job.completed-not-running", "job_id", event.job_id, f"ends, but it is {status}")
         return
-    if event.state is FinalJobState.COMPLETED_KILLED and not record.kill_due:
-        state.report("job.killed-unasked", "state", f"nobody wanted to kill job {event.job_id!r}")
+    if event.state is _COMPLETED_KILLED and not record.kill_due:
+        state.report("job.killed-unasked", "state", f"nobody wanted to kill job {shown(event.job_id)}")
     record.state = after
     record.final = event.state
     state.release(event.job_id)
@@ -240,20 +253,27 @@ def forget(state: State, record: JobRecord) -> None:
     state.profile_users[record.profile_id] -= 1
 
 
+def forget_rejected(state: State) -> None:
+    """Batsim forgets the jobs that the last reply rejected."""
+    for record in state.rejected:
+        forget(state, record)
+    state.rejected.clear()
+
+
 def killed(state: State, event: JobsKilledEvent) -> None:
     """JobsKilledEvent: the kill that was asked for is done, and these jobs have ended."""
     for index, job_id in enumerate(event.job_ids):
         record = state.jobs.get(job_id)
         if record is None or not record.kill_due:
-            state.report("job.killed-unasked", f"job_ids[{index}]", f"nobody wanted to kill job {job_id!r}")
+            state.report("job.killed-unasked", f"job_ids[{index}]", f"nobody wanted to kill job {shown(job_id)}")
             continue
         if JobsKilledEvent not in record.state.steps:
-            state.report("job.killed-not-completed", f"job_ids[{index}]", f"job {job_id!r} has not ended")
+            state.report("job.killed-not-completed", f"job_ids[{index}]", f"job {shown(job_id)} has not ended")
         record.kill_due = False
         state.kills_due -= 1
     for index, entry in enumerate(event.progresses):
         if entry.job_id not in event.job_ids:
-            text = f"job {entry.job_id!r} is not among the killed ones"
+            text = f"job {shown(entry.job_id)} is not among the killed ones"
             state.report("job.progress-unrelated", f"progresses[{index}].job_id", text)
         for progress in _progresses(entry.wrapper):
             if not 0.0 <= progress <= 1.0:

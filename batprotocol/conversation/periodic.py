@@ -10,6 +10,7 @@ from typing import Final
 
 from batprotocol.conversation.hostsets import read_hosts
 from batprotocol.conversation.state import CallRecord, ProbeRecord, State
+from batprotocol.errors import shown
 from batprotocol.model import (
     AggregatedProbeData,
     CallMeLaterEvent,
@@ -55,6 +56,11 @@ def _milliseconds(trigger: Periodic) -> int:
     return trigger.period * _IN_MILLISECONDS.get(trigger.time_unit, 0) % _UINT64
 
 
+def _due(shot: OneShot) -> float:
+    """When a one-shot trigger fires, in simulated seconds. Batsim takes unknown units for seconds."""
+    return shot.time / _PER_SECOND.get(shot.time_unit, 1.0)
+
+
 def _check_periodic(state: State, trigger: Periodic, path: str) -> None:
     """Report a periodic trigger that Batsim does not take, alone or beside those that run."""
     period = _milliseconds(trigger)
@@ -97,14 +103,17 @@ def call_me_later(state: State, event: CallMeLaterEvent) -> None:
     name, when = event.call_me_later_id, event.when
     if not name:
         state.report("call.no-id", "call_me_later_id", "the id is empty")
+    possible = True
     if isinstance(when, Periodic):
+        possible = _milliseconds(when) > 0
         _check_periodic(state, when, "when")
         if any(isinstance(call.when, Periodic) for call in state.calls.get(name, ())):
-            state.report("call.id-in-use", "call_me_later_id", f"the periodic call {name!r} is still running")
-    elif when.time / _PER_SECOND.get(when.time_unit, 1.0) < max(event.timestamp, state.now):
-        text = f"{when.time} {when.time_unit.name} is over: it is {max(event.timestamp, state.now)}"
+            possible = False
+            state.report("call.id-in-use", "call_me_later_id", f"the periodic call {shown(name)} is still running")
+    elif _due(when) < max(event.timestamp, state.now):
+        text = f"call {shown(name)} is for {_due(when)}, and it is {max(event.timestamp, state.now)} already"
         state.report("call.past", "when.time", text)
-    if not state.refused:
+    if state.takes_effect(possible):
         state.calls.setdefault(name, []).append(CallRecord(when))
         if isinstance(when, Periodic):
             _start(state, when)
@@ -115,8 +124,8 @@ def stop_call(state: State, event: StopCallMeLaterEvent) -> None:
     name = event.call_me_later_id
     call = next((call for call in state.calls.get(name, ()) if isinstance(call.when, Periodic)), None)
     if call is None:
-        state.report("call.stop-unknown", "call_me_later_id", f"no periodic call {name!r} is running")
-    elif not state.refused:
+        state.report("call.stop-unknown", "call_me_later_id", f"no periodic call {shown(name)} is running")
+    elif state.takes_effect():
         _end_call(state, name, call)
         state.closing_calls.add(name)
 
@@ -128,21 +137,21 @@ def requested_call(state: State, event: RequestedCallEvent) -> None:
     if not calls:
         # A call that was stopped may have fired while the reply was on its way.
         if name not in state.closing_calls:
-            state.report("call.unasked", "call_me_later_id", f"no call {name!r} was asked for")
+            state.report("call.unasked", "call_me_later_id", f"no call {shown(name)} was asked for")
         return
     call = calls[0] if len(calls) == 1 else _likeliest(calls, event)
     call.fired += 1
     if isinstance(call.when, OneShot):
-        due = call.when.time / _PER_SECOND.get(call.when.time_unit, 1.0)
+        due = _due(call.when)
         if event.timestamp < due - abs(due) * _ROUNDING:
-            state.report("call.early", "call_me_later_id", f"call {name!r} was asked for at {due}")
+            state.report("call.early", "call_me_later_id", f"call {shown(name)} was asked for at {due}")
         if event.last_periodic_call:
-            state.report("call.last", "last_periodic_call", f"call {name!r} is not periodic")
+            state.report("call.last", "last_periodic_call", f"call {shown(name)} is not periodic")
         _end_call(state, name, call)
         return
     is_last = call.fired == _periods(call.when)
     if event.last_periodic_call is not is_last:
-        text = f"call {name!r} has come {call.fired} times of {_periods(call.when) or 'infinitely many'}"
+        text = f"call {shown(name)} has come {call.fired} times of {_periods(call.when) or 'infinitely many'}"
         state.report("call.last", "last_periodic_call", text)
     if is_last or event.last_periodic_call:
         _end_call(state, name, call)
@@ -153,11 +162,7 @@ def _likeliest(calls: list[CallRecord], event: RequestedCallEvent) -> CallRecord
     periodic = [call for call in calls if isinstance(call.when, Periodic)]
     if periodic and event.last_periodic_call:
         return periodic[0]
-    shots = [
-        (call.when.time / _PER_SECOND.get(call.when.time_unit, 1.0), index)
-        for index, call in enumerate(calls)
-        if isinstance(call.when, OneShot)
-    ]
+    shots = [(_due(call.when), index) for index, call in enumerate(calls) if isinstance(call.when, OneShot)]
     due, index = min(shots)
     return periodic[0] if periodic and due > event.timestamp else calls[index]
 
@@ -186,7 +191,7 @@ def create_probe(state: State, event: CreateProbeEvent) -> None:
     if not event.probe_id:
         state.report("probe.no-id", "probe_id", "the id is empty")
     elif event.probe_id in state.probes:
-        state.report("probe.id-in-use", "probe_id", f"the probe {event.probe_id!r} is still running")
+        state.report("probe.id-in-use", "probe_id", f"the probe {shown(event.probe_id)} is still running")
     for path, text in _not_implemented(event):
         state.report("probe.not-implemented", path, text)
     if isinstance(event.measurement_triggering_policy, Periodic):
@@ -194,15 +199,17 @@ def create_probe(state: State, event: CreateProbeEvent) -> None:
     if isinstance(event.resources, HostResources):
         hosts = state.known_hosts(event.resources.host_ids, "resources.host_ids")
         if hosts is not None and not hosts.intervals:
-            state.report("hosts.empty-ignored", "resources.host_ids", f"probe {event.probe_id!r} observes no host")
+            state.report("hosts.empty-ignored", "resources.host_ids", f"probe {shown(event.probe_id)} observes no host")
     if state.has_energy is False:
         state.report("probe.no-energy", "metrics", "Batsim was started without --energy-host")
     for path, text in _ignored(event):
         state.report("probe.ignored", path, text)
-    if not state.refused:
+    trigger = event.measurement_triggering_policy
+    is_new = event.probe_id not in state.probes
+    if state.takes_effect(possible=is_new and (isinstance(trigger, OneShot) or _milliseconds(trigger) > 0)):
         state.probes[event.probe_id] = ProbeRecord(event)
-        if isinstance(event.measurement_triggering_policy, Periodic):
-            _start(state, event.measurement_triggering_policy)
+        if isinstance(trigger, Periodic):
+            _start(state, trigger)
 
 
 def _not_implemented(event: CreateProbeEvent) -> list[tuple[str, str]]:
@@ -238,8 +245,7 @@ def _not_implemented(event: CreateProbeEvent) -> list[tuple[str, str]]:
 def _ignored(event: CreateProbeEvent) -> list[tuple[str, str]]:
     """What of a probe Batsim 5.0.0-rc2 reads and ignores: paths and sentences."""
     accumulation = event.data_accumulation_strategy
-    accumulates = isinstance(accumulation, ProbeDataAccumulation)
-    function = accumulation.cumulative_function if accumulates else CumulativeFunction.Sum
+    accumulated = accumulation if isinstance(accumulation, ProbeDataAccumulation) else ProbeDataAccumulation()
     parts = (
         (not isinstance(event.emission_filtering_policy, NoFiltering), "emission_filtering_policy", "all is emitted"),
         (
@@ -248,12 +254,12 @@ def _ignored(event: CreateProbeEvent) -> list[tuple[str, str]]:
             "nothing is aggregated over time",
         ),
         (
-            function != CumulativeFunction.Sum,
+            accumulated.cumulative_function != CumulativeFunction.Sum,
             "data_accumulation_strategy.cumulative_function",
             "measures are summed",
         ),
         (
-            accumulates and accumulation.temporal_normalization,
+            accumulated.temporal_normalization,
             "data_accumulation_strategy.temporal_normalization",
             "nothing is divided by the time",
         ),
@@ -264,8 +270,8 @@ def _ignored(event: CreateProbeEvent) -> list[tuple[str, str]]:
 def stop_probe(state: State, event: StopProbeEvent) -> None:
     """StopProbeEvent: a probe that runs."""
     if event.probe_id not in state.probes:
-        state.report("probe.stop-unknown", "probe_id", f"no probe {event.probe_id!r} is running")
-    elif not state.refused:
+        state.report("probe.stop-unknown", "probe_id", f"no probe {shown(event.probe_id)} is running")
+    elif state.takes_effect():
         _end_probe(state, event.probe_id)
         state.closing_probes.add(event.probe_id)
 
@@ -276,21 +282,20 @@ def probe_data(state: State, event: ProbeDataEmittedEvent) -> None:
     if probe is None:
         # A probe that was stopped may have measured while the reply was on its way.
         if event.probe_id not in state.closing_probes:
-            state.report("probe.unasked", "probe_id", f"no probe {event.probe_id!r} is running")
+            state.report("probe.unasked", "probe_id", f"no probe {shown(event.probe_id)} is running")
         return
     asked = probe.event
     is_vector = isinstance(asked.resources_aggregation_function, NoResourcesAggregation)
-    if isinstance(event.data, AggregatedProbeData):
-        if is_vector:
-            state.report("probe.data-shape", "data", f"probe {event.probe_id!r} does not aggregate over its resources")
-    elif not is_vector:
-        state.report("probe.data-shape", "data", f"probe {event.probe_id!r} aggregates over its resources")
-    elif len(event.data.data) != _resources(state, asked):
+    if isinstance(event.data, AggregatedProbeData) is is_vector:
+        aggregates = "does not aggregate" if is_vector else "aggregates"
+        state.report("probe.data-shape", "data", f"probe {shown(event.probe_id)} {aggregates} over its resources")
+    elif not isinstance(event.data, AggregatedProbeData) and len(event.data.data) != _resources(state, asked):
         text = f"{len(event.data.data)} values for {_resources(state, asked)} resources"
         state.report("probe.data-shape", "data.data", text)
     trigger = asked.measurement_triggering_policy
     probe.emitted += 1
-    # Where nothing is filtered, the emissions of a finite probe can be counted.
+    # The emissions of a finite probe can be counted, unless some are filtered out: rule sets that have `probe.ignored`
+    # are about peers that do not filter.
     finite = _periods(trigger) if isinstance(trigger, Periodic) else 1
     if probe.emitted == finite and ("probe.ignored" in state.severities or not _ignored(asked)):
         _end_probe(state, event.probe_id)

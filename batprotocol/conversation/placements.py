@@ -10,6 +10,7 @@ from typing import Final
 
 from batprotocol.conversation.hostsets import HostSetText, read_hosts
 from batprotocol.conversation.state import State
+from batprotocol.errors import shown
 from batprotocol.model import (
     CustomExecutorToHostMapping,
     DelayProfile,
@@ -85,7 +86,7 @@ def check_overrides(state: State, event: ExecuteJobEvent, profile_id: str) -> No
         path = f"profile_allocation_override[{index}]"
         if override.profile_id not in parts:
             if everything_known and override.profile_id != profile_id:
-                text = f"job {event.job_id!r} does not use profile {override.profile_id!r}"
+                text = f"job {shown(event.job_id)} does not use profile {shown(override.profile_id)}"
                 state.report("job.override-unused", f"{path}.profile_id", text)
             continue
         _check_override(state, override, path, executors, parts[override.profile_id])
@@ -99,7 +100,7 @@ def _check_override(
         if state.known_hosts(override.host_allocation, f"{path}.host_allocation") is None:
             return
         if not hosts.intervals:
-            text = f"profile {override.profile_id!r} is executed on no host"
+            text = f"profile {shown(override.profile_id)} is executed on no host"
             state.report("hosts.empty", f"{path}.host_allocation", text)
             return
     placement, path = override.executor_placement, f"{path}.executor_placement"
@@ -128,7 +129,7 @@ def _check_mapping(
     if len(mapping) != executors and (isinstance(profile, _RIGID) or not used):
         rule = "job.mapping-size" if used else "job.mapping-doubtful"
         text = f"the mapping has {len(mapping)} entries, and the job has {executors} executors"
-        state.report(rule, f"{path}.mapping", f"{text} (profile {profile_id!r})")
+        state.report(rule, f"{path}.mapping", f"{text} (profile {shown(profile_id)})")
     for index, entry in enumerate(mapping):
         if entry >= size:
             rule = "job.mapping-entry" if used else "job.mapping-doubtful"
@@ -150,11 +151,11 @@ def check_storages(state: State, event: ExecuteJobEvent, profile_id: str) -> Non
     for name in names:
         host = placed.get(name, state.host_names.get(name))
         if host is None:
-            text = f"storage {name!r} is not placed, and no host has this name"
+            text = f"storage {shown(name)} is not placed, and no host has this name"
             state.report("job.storage-unknown", "storage_placement", text)
         elif host >= state.host_limit:
-            text = f"storage {name!r} is placed on host {host}: the last one is {state.host_limit - 1}"
+            text = f"storage {shown(name)} is placed on host {host}: the last one is {state.host_limit - 1}"
             state.report("hosts.unknown", "storage_placement", text)
         elif not state.hosts[host].is_storage:
-            text = f"storage {name!r} is host {host}, {state.hosts[host].host.name!r}, which is no storage host"
+            text = f"storage {shown(name)} is host {host}, which is no storage host"
             state.report("job.storage-computes", "storage_placement", text)

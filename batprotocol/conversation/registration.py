@@ -14,6 +14,7 @@ from batprotocol.conversation.automaton import JobState, Registration
 from batprotocol.conversation.jobs import check_id
 from batprotocol.conversation.placements import COMPOSITIONS
 from batprotocol.conversation.state import JobRecord, State
+from batprotocol.errors import shown
 from batprotocol.model import (
     DelayProfile,
     FinishRegistrationEvent,
@@ -49,7 +50,7 @@ def finish_registration(state: State, event: FinishRegistrationEvent) -> None:
     after = state.registration.steps.get(FinishRegistrationEvent)
     if after is None:
         _check_open(state, "registration is finished")
-    if not state.refused:
+    if state.takes_effect():
         state.registration = after or state.registration
 
 
@@ -114,17 +115,17 @@ _CHECKS: Final[dict[type[Any], Callable[[State, Any], None]]] = {
 def register_profile(state: State, event: RegisterProfileEvent) -> None:
     """RegisterProfileEvent: a new name, and sub-profiles that exist."""
     profile_id, profile = event.profile.id, event.profile.profile
-    _check_open(state, f"profile {profile_id!r} is registered")
+    _check_open(state, f"profile {shown(profile_id)} is registered")
     if profile_id.count("!") != 1:
-        state.report("register.profile-id", "profile.id", f"{profile_id!r} is not of the form 'workload!name'")
+        state.report("register.profile-id", "profile.id", f"{shown(profile_id)} is not of the form 'workload!name'")
     if profile_id in state.profiles:
-        state.report("register.duplicate-profile", "profile.id", f"profile {profile_id!r} exists already")
+        state.report("register.duplicate-profile", "profile.id", f"profile {shown(profile_id)} exists already")
     if isinstance(profile, COMPOSITIONS):
         for index, part in enumerate(profile.profile_ids):
             if _is_missing(state, part):
-                text = f"profile {profile_id!r} is composed of {part!r}, which does not exist"
+                text = f"profile {shown(profile_id)} is composed of {shown(part)}, which does not exist"
                 state.report("profile.unknown-subprofile", f"profile.profile.profile_ids[{index}]", text)
-    if not state.refused:
+    if state.takes_effect(possible=profile_id not in state.profiles):
         state.profiles[profile_id] = profile
         state.dynamic_workloads.add(profile_id.partition("!")[0])
 
@@ -147,15 +148,16 @@ def read_register_job(state: State, event: RegisterJobEvent) -> None:
 
 def register_job(state: State, event: RegisterJobEvent) -> None:
     """RegisterJobEvent: a new job, whose profile exists and fits. It can be executed at once."""
-    _check_open(state, f"job {event.job_id!r} is registered")
+    _check_open(state, f"job {shown(event.job_id)} is registered")
     job, workload = event.job, event.job_id.partition("!")[0]
     if event.job_id in state.jobs:
-        state.report("register.duplicate-job", "job_id", f"job {event.job_id!r} exists already")
+        state.report("register.duplicate-job", "job_id", f"job {shown(event.job_id)} exists already")
     profile_id = job.profile_id if "!" in job.profile_id else f"{workload}!{job.profile_id}"
     _check_profile(state, event, profile_id)
     if job.walltime is not None and not job.walltime > 0:
-        state.report("register.walltime", "job.walltime", f"the walltime of job {event.job_id!r} is {job.walltime}")
-    if state.refused:
+        text = f"the walltime of job {shown(event.job_id)} is {job.walltime}"
+        state.report("register.walltime", "job.walltime", text)
+    if not state.takes_effect(possible=event.job_id not in state.jobs):
         return
     acknowledged = state.features.acknowledge_dynamic_jobs
     state.jobs[event.job_id] = JobRecord(JobState.UNKNOWN.steps[RegisterJobEvent], job, profile_id)
@@ -169,16 +171,16 @@ def register_job(state: State, event: RegisterJobEvent) -> None:
 
 def _check_profile(state: State, event: RegisterJobEvent, profile_id: str) -> None:
     if _is_missing(state, profile_id):
-        text = f"job {event.job_id!r} has profile {profile_id!r}, which does not exist"
+        text = f"job {shown(event.job_id)} has profile {shown(profile_id)}, which does not exist"
         state.report("register.unknown-profile", "job.profile_id", text)
     elif _is_gone(state, profile_id):
-        text = f"job {event.job_id!r} has profile {profile_id!r}, whose last job has ended"
+        text = f"job {shown(event.job_id)} has profile {shown(profile_id)}, whose last job has ended"
         state.report("register.profile-gone", "job.profile_id", text)
     profile = state.profiles.get(profile_id)
     if isinstance(profile, ParallelTaskProfile):
         size = len(profile.computation_vector or ()) or math.isqrt(len(profile.communication_matrix or ()))
         if size != event.job.resource_request:
-            text = f"job {event.job_id!r} requests {event.job.resource_request}, its profile has {size} executors"
+            text = f"job {shown(event.job_id)} requests {event.job.resource_request}, its profile has {size} executors"
             state.report("register.job-size", "job.resource_request", text)
 
 

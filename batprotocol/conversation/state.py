@@ -15,6 +15,7 @@ from intervaltree import IntervalTree
 from batprotocol.conversation.automaton import HostPower, JobState, Phase, Registration
 from batprotocol.conversation.hostsets import HostSetText, read_hosts
 from batprotocol.conversation.rules import Severity, Violation
+from batprotocol.errors import shown
 from batprotocol.model import (
     CreateProbeEvent,
     EDCRequestedSimulationFeatures,
@@ -122,20 +123,12 @@ class State:
     changes the state only if `refused` is False then: a refused event changes nothing.
     """
 
-    __slots__ = (
-        "acknowledgements_due", "asleep", "blind", "busy", "calls", "closing_calls", "closing_probes",
-        "dynamic_workloads", "external_injected", "features", "first_timestamp", "found", "has_energy", "host_limit",
-        "hosts", "host_names", "index", "jobs", "kills_due", "last_timestamp", "now", "number", "periods", "phase",
-        "probes", "profile_users", "profiles", "pstate_changes_due", "refused", "registration", "rejected", "running",
-        "severities", "shared", "static_submitted", "static_workloads", "storages", "switches_due", "undecided",
-        "usage_tree",
-    )  # fmt: skip
-
     def __init__(self, severities: Mapping[str, Severity]) -> None:
         # The judgement of the event or message at hand
         self.severities = severities
         self.found: list[Violation] = []
         self.refused = False
+        self.said = False
         self.number = 0
         self.index = -1
         self.first_timestamp: float | None = None
@@ -197,6 +190,17 @@ class State:
             self.refused = self.refused or severity != "warning"
             self.found.append(Violation(self.number, path, rule, severity, text))
 
+    def takes_effect(self, possible: bool = True) -> bool:
+        """Whether the event at hand, judged by now, changes the state.
+
+        It does if nothing fatal was found. If it was said already, and not just offered, it does wherever it can:
+        otherwise all that follows from it would be reported too.
+
+        Args:
+            possible: whether the state can be changed although something is wrong.
+        """
+        return not self.refused or (self.said and possible)
+
     # Who holds which hosts
 
     def occupy(self, job_id: str, hosts: HostSetText) -> None:
@@ -241,7 +245,7 @@ class State:
         if hosts.fault:
             self.report("hosts.syntax", path, hosts.fault)
         elif not hosts.ascending:
-            self.report("hosts.order", path, f"the host set {text!r} is not in ascending order")
+            self.report("hosts.order", path, f"the host set {shown(text)} is not in ascending order")
 
     def known_hosts(self, text: str, path: str) -> HostSetText | None:
         """The host set, or None where it cannot be read or holds hosts that do not exist, which is reported."""
@@ -261,8 +265,8 @@ class State:
             (bool(self.running), f"{len(self.running)} running jobs"),
             (not self.static_submitted, "static jobs to submit"),
             (not self.external_injected, "external events to inject"),
-            (bool(self.calls), f"calls {', '.join(map(repr, list(self.calls)[:3]))}"),
-            (bool(self.probes), f"probes {', '.join(map(repr, list(self.probes)[:3]))}"),
+            (bool(self.calls), f"calls {', '.join(map(shown, list(self.calls)[:3]))}"),
+            (bool(self.probes), f"probes {', '.join(map(shown, list(self.probes)[:3]))}"),
             (bool(self.switches_due), "hosts being switched"),
             (bool(self.pstate_changes_due), "changes of power states"),
             (self.acknowledgements_due > 0, "registered jobs to acknowledge"),

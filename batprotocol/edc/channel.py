@@ -9,7 +9,6 @@ import errno
 import os
 import socket
 import struct
-import time
 from contextlib import suppress
 
 import zmq
@@ -27,6 +26,12 @@ LINGER = 500
 """Milliseconds that the last reply has to leave the process. Usually it has left at once."""
 
 LONGEST_IPC_PATH = 107
+
+_REASONS: dict[int | None, str] = {
+    errno.EINVAL: "this is no endpoint, which would be tcp://*:28000 or ipc:///tmp/batsim.sock, for example",
+    errno.ENODEV: "this machine has no such address",
+}
+"""What is meant by what libzmq says when it cannot bind."""
 
 _EVENT = struct.Struct("=Hi")
 
@@ -50,6 +55,7 @@ class Channel:
         self._socket.linger = LINGER
         self._socket.rcvtimeo = max(1, round(self.tick * 1000))
         self._monitor = self._socket.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
+        self._again: bytes | None = None
         self._connected: set[int] = set()
         self._peer: int | None = None
         self._peer_is_gone = False
@@ -57,15 +63,30 @@ class Channel:
             self._socket.bind(endpoint)
         except zmq.ZMQError as error:
             self.close()
-            raise OSError(error.errno, os.strerror(error.errno), endpoint) from None
+            reason = _REASONS.get(error.errno) or zmq.strerror(error.errno or 0)
+            raise OSError(error.errno, reason, endpoint) from None
         self.endpoint = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
 
     # Frames
 
     def receive(self) -> bytes | None:
         """The next message, or None after a tick without one. `DecodeError` if it has more than one frame."""
+        return self._received(0)
+
+    def receive_now(self) -> bytes | None:
+        """The next message, or None if none has arrived. `DecodeError` if it has more than one frame."""
+        return self._received(zmq.NOBLOCK)
+
+    def put_back(self, data: bytes) -> None:
+        """Let this message be received again."""
+        self._again = data
+
+    def _received(self, flags: int) -> bytes | None:
+        if self._again is not None:
+            data, self._again = self._again, None
+            return data
         try:
-            frame = self._socket.recv(copy=False)
+            frame = self._socket.recv(flags, copy=False)
         except zmq.Again:
             return None
         if self._peer is None:
@@ -82,7 +103,7 @@ class Channel:
     @property
     def owes_reply(self) -> bool:
         """Whether a message was received that is not answered yet, as the socket itself has it."""
-        return bool(self._socket.getsockopt(zmq.EVENTS) & zmq.POLLOUT)
+        return bool(self._socket.events & zmq.POLLOUT)
 
     def wait(self, seconds: float) -> None:
         """Wait for a message to arrive, or for so many seconds."""
@@ -114,7 +135,7 @@ class Channel:
     def _meet(self, frame: zmq.Frame) -> None:
         self._follow_connections()
         with suppress(zmq.ZMQError):
-            self._peer = int(frame.get(zmq.SRCFD))
+            self._peer = int(str(frame.get(zmq.SRCFD)))
             self._peer_is_gone = self._peer not in self._connected
 
     def _follow_connections(self) -> None:

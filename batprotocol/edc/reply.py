@@ -26,20 +26,33 @@ class Verdicts:
     broken a thousand times.
     """
 
-    __slots__ = ("_told",)
+    __slots__ = ("_told", "doubtful")
 
     def __init__(self) -> None:
+        self.doubtful = False
+        """Whether the other side has said what cannot be, so that nobody knows what can still happen."""
         self._told: set[str] = set()
 
-    def raise_fatal(self, violations: Sequence[Violation]) -> None:
-        """Raise `RuleViolation` if Batsim would not survive any of these violations; log the others."""
+    def judge(self, violations: Sequence[Violation]) -> None:
+        """Of our own side: raise `RuleViolation` if Batsim would not survive any of these, log the others."""
         fatal = [violation for violation in violations if violation.is_fatal]
         if fatal:
             raise RuleViolation(fatal)
-        self.tell(violations)
+        self._tell(violations)
 
-    def tell(self, violations: Sequence[Violation]) -> None:
-        """Log these violations, however severe they are: those of Batsim's own messages are nothing to stop for."""
+    def foresee(self, violations: Sequence[Violation]) -> None:
+        """Like `judge`, for what follows from the whole state: a deadlock is only believed while that makes sense."""
+        if self.doubtful:
+            self._tell([violation for violation in violations if violation.severity == "deadlock"])
+            violations = [violation for violation in violations if violation.severity != "deadlock"]
+        self.judge(violations)
+
+    def note(self, violations: Sequence[Violation]) -> None:
+        """Of the other side: log them, however severe. What Batsim has said is nothing to stop for."""
+        self.doubtful = self.doubtful or any(violation.is_fatal for violation in violations)
+        self._tell(violations)
+
+    def _tell(self, violations: Sequence[Violation]) -> None:
         for violation in violations:
             logger.log(logging.DEBUG if violation.rule in self._told else logging.WARNING, "%s", violation)
             self._told.add(violation.rule)
@@ -56,40 +69,39 @@ class Reply(MessageBuilder):
     __slots__ = ("_conversation", "_verdicts")
 
     def __init__(self, conversation: Conversation, verdicts: Verdicts, now: float) -> None:
-        super().__init__(now)
+        # Not super().__init__: whoever makes a reply knows that the time is finite, and there is one in each turn.
+        self._now = now
+        self._events = []
+        self._finished = False
         self._conversation = conversation
         self._verdicts = verdicts
 
     def clear(self, now: float = 0.0) -> None:
-        """Refused once the reply holds events: the conversation goes on from them.
+        """Refused once the reply holds events, as each has taken effect when it was added.
 
         Args:
             now: the current time from here on, in simulated seconds.
         """
-        if getattr(self, "_events", None):
-            raise BuilderError("expected no clear() of a reply that holds events: each took effect when it was added")
+        if self._events:
+            raise BuilderError(f"expected no clear() of a reply with {len(self)} events: they were taken as said")
         super().clear(now)
 
     def message(self) -> Message:
-        """The reply as it is to be sent: finished, if nobody has done that yet, and judged as a whole.
+        """The reply as it is to be sent, judged as a whole. Nothing more can be added then.
 
         Raises:
             RuleViolation: the simulation could not go on after it.
         """
-        message = Message(self._now, tuple(self._events)) if self._finished else self.finish_message()
+        self._finished = True
+        message = Message(self._now, tuple(self._events))
         violations = self._conversation.close_reply(message)
         if violations:
-            self._verdicts.raise_fatal(violations)
+            self._verdicts.foresee(violations)
         return message
 
-    def _append(self, event: Event) -> None:
-        before = self._now
-        super()._append(event)
-        violations = self._conversation.offer(self._events[-1])
+    def _accept(self, event: Event) -> None:
+        violations = self._conversation.offer(event)
         if violations:
-            try:
-                self._verdicts.raise_fatal(violations)
-            except RuleViolation:
-                self._events.pop()
-                self._now = before
-                raise
+            self._verdicts.judge(violations)
+        self._events.append(event)
+        self._now = event.timestamp

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator
-from functools import partial
-from types import TracebackType
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from typing import Final
 
+from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc.channel import TICK, Channel
-from batprotocol.edc.session import DEFAULT_RULES, Session, Turn, hello_message
-from batprotocol.errors import PeerGone, PeerSilent
-from batprotocol.model import EDCRequestedSimulationFeatures, Message
+from batprotocol.edc.session import Session, Turn, hello_message
+from batprotocol.errors import DecodeError, PeerGone, PeerSilent
+from batprotocol.model import EDCRequestedSimulationFeatures
 
 __all__ = ["DEFAULT_ENDPOINT", "Server", "serve"]
 
@@ -35,7 +34,6 @@ class Server:
 
     Attributes:
         endpoint: where it is bound, with the port that was found for `tcp://127.0.0.1:*`.
-        init_text: the initialization data of the current simulation; None before they came.
     """
 
     def __init__(
@@ -53,29 +51,60 @@ class Server:
         self._timeout = timeout
         self._on_wait = on_wait
         self._session: Session | None = None
-        self._early: bytes | None = None
         self._kept = False
         self._turns: Callable[[], Generator[Turn, None, None] | None] = lambda: None
+        self._turns_async: Callable[[], AsyncGenerator[Turn, None] | None] = lambda: None
         self._channel = Channel(endpoint, TICK if timeout is None else timeout)
         self.endpoint = self._channel.endpoint
 
     @property
     def init_text(self) -> str | None:
+        """The initialization data of the current simulation; None before they came."""
         return self._session.init_text if self._session else None
 
     def wake(self) -> None:
         """End the wait for a message early, so that `on_wait` is called. For signal handlers in the same thread."""
         self._channel.wake()
 
-    # Turns
+    def close(self) -> None:
+        """Leave the current simulation, if there is one, and give everything back. Closing twice does nothing."""
+        turns = self._turns()
+        try:
+            if turns is not None:
+                turns.close()
+        finally:
+            self._channel.close()
+
+    def __enter__(self) -> Server:
+        self._kept = True
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Server:
+        self._kept = True
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        turns = self._turns_async()
+        try:
+            if turns is not None:
+                await turns.aclose()
+        finally:
+            self._channel.close()
+
+    # The two shells
 
     def __iter__(self) -> Iterator[Turn]:
         turns = self._simulation()
         self._turns = weakref.ref(turns)  # a cycle would keep an abandoned iteration, and the socket, alive
         return turns
 
-    def __aiter__(self) -> AsyncGenerator[Turn, None]:
-        return self._simulation_async()
+    def __aiter__(self) -> AsyncIterator[Turn]:
+        turns = self._simulation_async()
+        self._turns_async = weakref.ref(turns)
+        return turns
 
     def _simulation(self) -> Generator[Turn, None, None]:
         session = self._new_session()
@@ -84,7 +113,7 @@ class Server:
                 frame = self._channel.receive()
                 if frame is None:
                     frame = self._patiently(session)
-                turn = session.receive(frame)
+                turn = self._heard(session, frame)
                 if turn is not None:
                     yield turn
                 self._channel.send(session.answer())
@@ -94,3 +123,139 @@ class Server:
                     self._channel.wait(pause)
             finally:
                 self._close_unless_kept()
+
+    async def _simulation_async(self) -> AsyncGenerator[Turn, None]:
+        session = self._new_session()
+        try:
+            while not session.is_over:
+                frame = self._channel.receive_now()
+                if frame is None:
+                    frame = await self._patiently_async(session)
+                turn = self._heard(session, frame)
+                if turn is not None:
+                    yield turn
+                self._channel.send(session.answer())
+        finally:
+            try:
+                for pause in self._farewell(session):
+                    await self._channel.wait_async(pause)
+            finally:
+                self._close_unless_kept()
+
+    def _patiently(self, session: Session) -> bytes:
+        since = time.monotonic() - self._channel.tick
+        while True:
+            self._look_around(session, since)
+            frame = self._channel.receive()
+            if frame is not None:
+                return frame
+
+    async def _patiently_async(self, session: Session) -> bytes:
+        since = time.monotonic()
+        while True:
+            await self._channel.wait_async(self._channel.tick)
+            frame = self._channel.receive_now()
+            if frame is not None:
+                return frame
+            self._look_around(session, since)
+
+    # What both do
+
+    def _new_session(self) -> Session:
+        if self._channel.closed:
+            raise ValueError("the server is closed: use it in a `with` to serve several simulations")
+        self._session = session = self._begin()
+        self._channel.forget_peer()
+        return session
+
+    def _heard(self, session: Session, frame: bytes) -> Turn | None:
+        try:
+            return session.receive(frame)
+        except DecodeError:
+            if not self._channel.is_peer_gone():
+                raise
+        # A simulator died, and the next one began before anybody noticed: that was its first message.
+        self._channel.put_back(frame)
+        raise self._gone(session)
+
+    def _look_around(self, session: Session, since: float) -> None:
+        """Called while waiting, every tick: is there a reason not to wait any longer?"""
+        if self._on_wait is not None:
+            self._on_wait()
+        if session.init_text is not None and self._channel.is_peer_gone():
+            raise self._gone(session)
+        if self._timeout is not None and time.monotonic() - since >= self._timeout:
+            number = session.conversation.number
+            raise PeerSilent(f"no message {number} of the simulator at {self.endpoint} in {self._timeout:g} seconds")
+
+    def _gone(self, session: Session) -> PeerGone:
+        return PeerGone(f"the simulator closed the connection before its message {session.conversation.number}")
+
+    def _farewell(self, session: Session) -> Generator[float, None, None]:
+        """Let the simulator go when a simulation is left before its end; yields how long to wait for its message.
+
+        Batsim never times out: unless it is told to stop, and is answered once more after that, it waits for ever.
+        """
+        until = time.monotonic() + FAREWELL
+        while not session.is_over and not self._channel.closed:
+            if self._channel.owes_reply:
+                self._channel.send(session.farewell())
+            elif session.init_text is None or self._channel.is_peer_gone() or time.monotonic() >= until:
+                return
+            else:
+                yield min(FAREWELL / 10, max(0.0, until - time.monotonic()))
+                frame = self._channel.receive_now()
+                if frame is not None:
+                    session.overhear(frame)
+
+    def _close_unless_kept(self) -> None:
+        if not self._kept:
+            self._channel.close()
+
+
+def serve(
+    endpoint: str = DEFAULT_ENDPOINT,
+    format: str = "binary",
+    *,
+    name: str = "batprotocol",
+    version: str = "0",
+    features: EDCRequestedSimulationFeatures | None = None,
+    rules: str = DEFAULT_RULE_SET,
+    timeout: float | None = None,
+    on_wait: Callable[[], None] | None = None,
+) -> Server:
+    """Bind an endpoint, and give the turns of the simulation that connects to it.
+
+    Args:
+        endpoint: where to bind, a ZeroMQ endpoint: `tcp://*:28000`, `tcp://127.0.0.1:*` (any free port, told by
+            `Server.endpoint`), `ipc:///tmp/batsim.sock`.
+        format: "binary" or "json": what the conversation is written in.
+        name: the name of the decision component, without comma or double quote.
+        version: its version, likewise.
+        features: what it asks of the simulation; nothing unless told otherwise.
+        rules: the rule set that replies are checked with; one of `batprotocol.conversation.RULE_SETS`.
+        timeout: seconds to wait for each message; None is for ever.
+        on_wait: called every 0.2 seconds while waiting; what it raises ends the wait and the simulation.
+
+    Returns:
+        A `Server`, to be iterated over with `for` or `async for`. The handshake is not among the turns. A turn's reply
+        is sent when the next turn is asked for. When the iteration is left early (`break`, an exception, Ctrl-C), the
+        simulator is told to stop, which takes half a second at most.
+
+    Raises:
+        OSError: the endpoint cannot be bound.
+        ValueError: an argument makes no sense.
+
+    Iterating raises `PeerGone` when the simulator closes its connection before the end, `PeerSilent` after `timeout`,
+    `DecodeError` when it sends something that is no message, and `RuleViolation` when the simulation could not go on
+    after a reply.
+
+    ```python
+    for turn in serve("tcp://127.0.0.1:28000"):
+        for event in turn.message.events:
+            if isinstance(event, JobSubmittedEvent):
+                turn.reply.add_execute_job(event.job_id, range(event.job.resource_request))
+    ```
+    """
+    hello = hello_message(name, version, features=features)
+    return Server(endpoint, lambda: Session(lambda text: hello, format, rules), timeout=timeout, on_wait=on_wait)

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import isfinite
+from typing import Final
 
 from batprotocol.builder import MessageBuilder
-from batprotocol.conversation import Conversation
+from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
 from batprotocol.edc.reply import Reply, Verdicts
 from batprotocol.errors import DecodeError, ProtocolError
-from batprotocol.model import Message, SimulationEndsEvent
+from batprotocol.model import EDCRequestedSimulationFeatures, Message, SimulationEndsEvent, SimulationErrorEvent
 from batprotocol.wire import FORMATS, detect, frames, json
 
-__all__ = ["DEFAULT_RULES", "Session", "Turn", "hello_message"]
-
-DEFAULT_RULES = "batsim-5.0.0-rc2"
-"""The rules that replies are checked with, unless told otherwise: what that Batsim does."""
+__all__ = ["LAST_EVENTS", "Session", "Turn", "hello_message"]
+LAST_EVENTS: Final = frozenset([SimulationEndsEvent, SimulationErrorEvent])
+"""With any of these, the simulation is over: the reply to it is the last one."""
 
 
 class Turn:
@@ -54,9 +54,7 @@ class Session:
     of Batsim's side are logged, and what it said holds: if it says that a job has ended, the job has ended.
     """
 
-    def __init__(
-        self, hello: Callable[[str], Message], format: str = "binary", rules: str = DEFAULT_RULES
-    ) -> None:
+    def __init__(self, hello: Callable[[str], Message], format: str = "binary", rules: str = DEFAULT_RULE_SET) -> None:
         if format not in FORMATS:
             raise ValueError(f"expected a format of {', '.join(FORMATS)}, got {format!r}")
         self.conversation = Conversation(rules=rules)
@@ -84,7 +82,7 @@ class Session:
         self.conversation.begin(text)
         self.owes_reply = True
         hello = self._make_hello(text)
-        self._verdicts.raise_fatal(self.conversation.hello(hello))
+        self._verdicts.judge(self.conversation.hello(hello))
         self._hello = hello
 
     def hear(self, message: Message) -> Turn:
@@ -93,7 +91,7 @@ class Session:
         self._note(message)
         violations = self.conversation.receive(message)
         if violations:
-            self._verdicts.tell(violations)
+            self._verdicts.note(violations)
         self._turn = turn = Turn(message, Reply(self.conversation, self._verdicts, message.now), self.conversation)
         return turn
 
@@ -156,7 +154,7 @@ class Session:
         return self._encode(builder.finish_message())
 
     def overhear(self, frame: bytes) -> None:
-        """Take a frame of Batsim that only `farewell` will answer. Nothing comes of it but the end, if it tells that."""
+        """Take a frame of Batsim that only `farewell` will answer. All that matters is whether it tells of the end."""
         self.owes_reply = True
         if self._hello_said:
             try:
@@ -170,7 +168,7 @@ class Session:
         if not isfinite(message.now):
             raise DecodeError(f"{self._place}: expected a finite number, found {message.now}", "now")
         self._now = message.now
-        if SimulationEndsEvent in map(type, message.events):
+        if not LAST_EVENTS.isdisjoint(map(type, message.events)):
             self._ending = True
 
     @property
@@ -201,8 +199,10 @@ class Session:
         self.is_over = self._ending
 
 
-def hello_message(name: str, version: str, **others: object) -> Message:
+def hello_message(
+    name: str, version: str, commit: str = "", features: EDCRequestedSimulationFeatures | None = None
+) -> Message:
     """The first message of a decision component; the arguments are those of `MessageBuilder.add_edc_hello`."""
     builder = MessageBuilder()
-    builder.add_edc_hello(name, version, **others)
+    builder.add_edc_hello(name, version, commit, features)
     return builder.finish_message()

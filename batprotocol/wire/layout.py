@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import itemgetter
-from struct import Struct, error, unpack_from
+from struct import Struct, error, pack, unpack_from
 from typing import Any, NamedTuple
 
 from batprotocol.model.doubles import Doubles
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 Seen = dict[Any, Any]
-"""What one decode has seen: how many more vector elements can be unshared (key 0), and the long pieces by place."""
+"""What one decode has seen: how many more vector elements can be unshared (key 0), plans by place, long pieces by place."""
 
 
 class Doubt(Exception):
@@ -50,6 +50,8 @@ U32 = Struct("<I").unpack_from
 PAD4 = bytes(4)
 
 # Reading
+
+_STEPS = [Struct(f"<{size}I").unpack_from for size in range(64)]
 
 
 class Slot(NamedTuple):
@@ -119,33 +121,35 @@ def refuse(*_: object) -> Any:
 
 def long_string(data: bytes, position: int, size: int, seen: Seen) -> str:
     """A string long enough that a bomb could be made of many offsets to it: read once, shared after."""
-    text: str | None = seen.get(position)
+    text: str | None = seen.get(("string", position))
     if text is None:
         start = position + 4
         if data[start + size]:
             raise Doubt
-        text = seen[position] = data[start : start + size].decode()
+        text = seen["string", position] = data[start : start + size].decode()
     return text
 
 
-def offsets(data: bytes, position: int, offset: int, seen: Seen) -> zip[tuple[int, int]]:
-    """The places of a vector's offsets, each with its offset. A bomb, whose vectors share elements, is refused."""
+def offsets(data: bytes, position: int, offset: int, seen: Seen) -> tuple[int, ...]:
+    """The offsets in a vector, each counted from its own place. A bomb, whose vectors share elements, is refused."""
     (size,) = U32(data, position)
-    if not offset:
-        raise Doubt
+    if not size:
+        if not offset:
+            raise Doubt
+        return ()
     left = seen[0] - size
     if left < 0:
         raise Doubt
     seen[0] = left
-    start = position + 4
-    return zip(range(start, start + 4 * size, 4), unpack_from(f"<{size}I", data, start), strict=True)
+    return _STEPS[size](data, position + 4) if size < 64 else unpack_from(f"<{size}I", data, position + 4)
 
 
 def strings(data: bytes, position: int, offset: int, seen: Seen) -> tuple[str, ...]:
     """A vector of strings."""
     texts = []
-    for place, step in offsets(data, position, offset, seen):
-        at = place + step
+    for step in offsets(data, position, offset, seen):
+        position += 4
+        at = position + step
         (size,) = U32(data, at)
         if not step:
             raise Doubt
@@ -191,6 +195,8 @@ def numbers(data: bytes, position: int, offset: int, seen: Seen) -> tuple[int, .
 # order, and places are counted from the end. `size` is what has been written so far, which makes it the place of the
 # piece that was written last; it is always a multiple of 4.
 
+_PLACES = [Struct(f"<{count + 1}I").pack for count in range(64)]
+
 STRING = [Struct(f"<I{size}s{4 - size % 4}x").pack for size in range(128)]
 """By size, what packs a string: its size, its bytes, a NUL, and padding."""
 
@@ -206,9 +212,10 @@ def write_strings(texts: tuple[str, ...], append: Callable[[bytes], None], size:
         raise TypeError
     places = []
     for text in texts:
-        piece = write_long_string(text.encode())
-        append(piece)
-        size += len(piece)
+        piece = text.encode()
+        length = len(piece)
+        append(STRING[length](length, piece) if length < 128 else write_long_string(piece))
+        size += length + 8 & -4
         places.append(size)
     return write_places(places, append, size)
 
@@ -216,13 +223,16 @@ def write_strings(texts: tuple[str, ...], append: Callable[[bytes], None], size:
 def write_places(places: list[int], append: Callable[[bytes], None], size: int) -> int:
     """Write a vector of offsets to what was written at these places; return the new size."""
     count = len(places)
-    end = size + 4 * count
-    append(
-        Struct(f"<{count + 1}I").pack(
-            count, *[at - place for at, place in zip(range(end, size, -4), places, strict=True)]
-        )
-    )
-    return end + 4
+    if not count:
+        append(PAD4)
+        return size + 4
+    at = size = size + 4 * count
+    steps = []
+    for place in places:
+        steps.append(at - place)
+        at -= 4
+    append(_PLACES[count](count, *steps) if count < 64 else pack(f"<{count + 1}I", count, *steps))
+    return size + 4
 
 
 def write_doubles(vector: Doubles, append: Callable[[bytes], None], size: int) -> int:
@@ -233,14 +243,18 @@ def write_doubles(vector: Doubles, append: Callable[[bytes], None], size: int) -
     if size & 4:
         append(PAD4)
         size += 4
-    append(data)
-    append((len(data) // 8).to_bytes(4, "little"))
-    return size + len(data) + 4
+    length = len(data)
+    if length < 256:
+        append((length >> 3).to_bytes(4, "little") + data)
+    else:
+        append(data)
+        append((length >> 3).to_bytes(4, "little"))
+    return size + length + 4
 
 
 def write_numbers(vector: tuple[int, ...], append: Callable[[bytes], None], size: int) -> int:
     """Write a vector of uint32; return the new size."""
     if vector.__class__ is not tuple:
         raise TypeError
-    append(Struct(f"<{len(vector) + 1}I").pack(len(vector), *vector))
+    append(pack(f"<{len(vector) + 1}I", len(vector), *vector))
     return size + 4 * len(vector) + 4

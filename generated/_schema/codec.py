@@ -1319,11 +1319,15 @@ _SLOTS_ProfileAllocationPlacement = (
 
 def _read_ProfileAllocationPlacement(data, position, seen):
     vtable = position - _I32(data, position)[0]
-    if vtable < 0:
-        raise Doubt
-    plan = _PLANS_ProfileAllocationPlacement.get(data[vtable : vtable + data[vtable]])
+    known = vtable << 7 | 10
+    plan = seen.get(known)
     if plan is None:
-        plan = learn(_PLANS_ProfileAllocationPlacement, _SLOTS_ProfileAllocationPlacement, data, vtable)
+        if vtable < 0:
+            raise Doubt
+        plan = _PLANS_ProfileAllocationPlacement.get(data[vtable : vtable + data[vtable]])
+        if plan is None:
+            plan = learn(_PLANS_ProfileAllocationPlacement, _SLOTS_ProfileAllocationPlacement, data, vtable)
+        seen[known] = plan
     read, profile_id_at, host_allocation_at, executor_placement_at = plan
     executor_placement_type_, profile_id_, host_allocation_, executor_placement_, = read(data, position)
     at = position + profile_id_at + profile_id_
@@ -1397,11 +1401,15 @@ _SLOTS_StorageHost = (
 
 def _read_StorageHost(data, position, seen):
     vtable = position - _I32(data, position)[0]
-    if vtable < 0:
-        raise Doubt
-    plan = _PLANS_StorageHost.get(data[vtable : vtable + data[vtable]])
+    known = vtable << 7 | 12
+    plan = seen.get(known)
     if plan is None:
-        plan = learn(_PLANS_StorageHost, _SLOTS_StorageHost, data, vtable)
+        if vtable < 0:
+            raise Doubt
+        plan = _PLANS_StorageHost.get(data[vtable : vtable + data[vtable]])
+        if plan is None:
+            plan = learn(_PLANS_StorageHost, _SLOTS_StorageHost, data, vtable)
+        seen[known] = plan
     read, storage_name_at = plan
     storage_name_, host_id_, = read(data, position)
     at = position + storage_name_at + storage_name_
@@ -1474,7 +1482,25 @@ def _read_ExecuteJobEvent(data, position, seen, timestamp):
         job_id_ = ""
     else:
         raise Doubt
-    return _ExecuteJobEvent(timestamp=timestamp, job_id=job_id_, allocation=_read_AllocationPlacement(data, position + allocation_at + allocation_, seen), profile_allocation_override=None if profile_allocation_override_at is None else tuple([_read_ProfileAllocationPlacement(data, at + step, seen) for at, step in offsets(data, position + profile_allocation_override_at + profile_allocation_override_, profile_allocation_override_, seen)]), storage_placement=None if storage_placement_at is None else tuple([_read_StorageHost(data, at + step, seen) for at, step in offsets(data, position + storage_placement_at + storage_placement_, storage_placement_, seen)]))
+    if profile_allocation_override_at is None:
+        profile_allocation_override_ = None
+    else:
+        items = []
+        at = position + profile_allocation_override_at + profile_allocation_override_
+        for step in offsets(data, at, profile_allocation_override_, seen):
+            at += 4
+            items.append(_read_ProfileAllocationPlacement(data, at + step, seen))
+        profile_allocation_override_ = tuple(items)
+    if storage_placement_at is None:
+        storage_placement_ = None
+    else:
+        items = []
+        at = position + storage_placement_at + storage_placement_
+        for step in offsets(data, at, storage_placement_, seen):
+            at += 4
+            items.append(_read_StorageHost(data, at + step, seen))
+        storage_placement_ = tuple(items)
+    return _ExecuteJobEvent(timestamp=timestamp, job_id=job_id_, allocation=_read_AllocationPlacement(data, position + allocation_at + allocation_, seen), profile_allocation_override=profile_allocation_override_, storage_placement=storage_placement_)
 
 
 def _write_ExecuteJobEvent(value, append, size, vtables):
@@ -2373,11 +2399,15 @@ _SLOTS_ProfileAndId = (
 
 def _read_ProfileAndId(data, position, seen):
     vtable = position - _I32(data, position)[0]
-    if vtable < 0:
-        raise Doubt
-    plan = _PLANS_ProfileAndId.get(data[vtable : vtable + data[vtable]])
+    known = vtable << 7 | 11
+    plan = seen.get(known)
     if plan is None:
-        plan = learn(_PLANS_ProfileAndId, _SLOTS_ProfileAndId, data, vtable)
+        if vtable < 0:
+            raise Doubt
+        plan = _PLANS_ProfileAndId.get(data[vtable : vtable + data[vtable]])
+        if plan is None:
+            plan = learn(_PLANS_ProfileAndId, _SLOTS_ProfileAndId, data, vtable)
+        seen[known] = plan
     read, id_at, profile_at, extra_data_at = plan
     profile_type_, id_, profile_, extra_data_, = read(data, position)
     at = position + id_at + id_
@@ -2527,11 +2557,15 @@ def _read_KillProgressAtomicProfile(data, position, seen, depth):
     if depth > MAX_DEPTH:
         raise Doubt
     vtable = position - _I32(data, position)[0]
-    if vtable < 0:
-        raise Doubt
-    plan = _PLANS_KillProgressAtomicProfile.get(data[vtable : vtable + data[vtable]])
+    known = vtable << 7 | 6
+    plan = seen.get(known)
     if plan is None:
-        plan = learn(_PLANS_KillProgressAtomicProfile, _SLOTS_KillProgressAtomicProfile, data, vtable)
+        if vtable < 0:
+            raise Doubt
+        plan = _PLANS_KillProgressAtomicProfile.get(data[vtable : vtable + data[vtable]])
+        if plan is None:
+            plan = learn(_PLANS_KillProgressAtomicProfile, _SLOTS_KillProgressAtomicProfile, data, vtable)
+        seen[known] = plan
     read, profile_id_at = plan
     profile_id_, progress_, = read(data, position)
     at = position + profile_id_at + profile_id_
@@ -2588,11 +2622,15 @@ def _read_KillProgressForkJoinProfile(data, position, seen, depth):
     if depth > MAX_DEPTH:
         raise Doubt
     vtable = position - _I32(data, position)[0]
-    if vtable < 0:
-        raise Doubt
-    plan = _PLANS_KillProgressForkJoinProfile.get(data[vtable : vtable + data[vtable]])
+    known = vtable << 7 | 7
+    plan = seen.get(known)
     if plan is None:
-        plan = learn(_PLANS_KillProgressForkJoinProfile, _SLOTS_KillProgressForkJoinProfile, data, vtable)
+        if vtable < 0:
+            raise Doubt
+        plan = _PLANS_KillProgressForkJoinProfile.get(data[vtable : vtable + data[vtable]])
+        if plan is None:
+            plan = learn(_PLANS_KillProgressForkJoinProfile, _SLOTS_KillProgressForkJoinProfile, data, vtable)
+        seen[known] = plan
     read, profile_id_at, tasks_progress_at = plan
     profile_id_, tasks_progress_, = read(data, position)
     at = position + profile_id_at + profile_id_
@@ -2609,7 +2647,13 @@ def _read_KillProgressForkJoinProfile(data, position, seen, depth):
         profile_id_ = ""
     else:
         raise Doubt
-    return _KillProgressForkJoinProfile(profile_id=profile_id_, tasks_progress=tuple([_read_KillProgressWrapper(data, at + step, seen, depth + 1) for at, step in offsets(data, position + tasks_progress_at + tasks_progress_, tasks_progress_, seen)]))
+    items = []
+    at = position + tasks_progress_at + tasks_progress_
+    for step in offsets(data, at, tasks_progress_, seen):
+        at += 4
+        items.append(_read_KillProgressWrapper(data, at + step, seen, depth + 1))
+    tasks_progress_ = tuple(items)
+    return _KillProgressForkJoinProfile(profile_id=profile_id_, tasks_progress=tasks_progress_)
 
 
 def _write_KillProgressForkJoinProfile(value, append, size, vtables, depth):
@@ -2657,11 +2701,15 @@ def _read_KillProgressSequentialProfile(data, position, seen, depth):
     if depth > MAX_DEPTH:
         raise Doubt
     vtable = position - _I32(data, position)[0]
-    if vtable < 0:
-        raise Doubt
-    plan = _PLANS_KillProgressSequentialProfile.get(data[vtable : vtable + data[vtable]])
+    known = vtable << 7 | 8
+    plan = seen.get(known)
     if plan is None:
-        plan = learn(_PLANS_KillProgressSequentialProfile, _SLOTS_KillProgressSequentialProfile, data, vtable)
+        if vtable < 0:
+            raise Doubt
+        plan = _PLANS_KillProgressSequentialProfile.get(data[vtable : vtable + data[vtable]])
+        if plan is None:
+            plan = learn(_PLANS_KillProgressSequentialProfile, _SLOTS_KillProgressSequentialProfile, data, vtable)
+        seen[known] = plan
     read, profile_id_at, current_task_progress_at = plan
     profile_id_, current_repetition_, current_task_index_, current_task_progress_, = read(data, position)
     at = position + profile_id_at + profile_id_
@@ -2717,11 +2765,15 @@ def _read_KillProgressWrapper(data, position, seen, depth):
     if depth > MAX_DEPTH:
         raise Doubt
     vtable = position - _I32(data, position)[0]
-    if vtable < 0:
-        raise Doubt
-    plan = _PLANS_KillProgressWrapper.get(data[vtable : vtable + data[vtable]])
+    known = vtable << 7 | 9
+    plan = seen.get(known)
     if plan is None:
-        plan = learn(_PLANS_KillProgressWrapper, _SLOTS_KillProgressWrapper, data, vtable)
+        if vtable < 0:
+            raise Doubt
+        plan = _PLANS_KillProgressWrapper.get(data[vtable : vtable + data[vtable]])
+        if plan is None:
+            plan = learn(_PLANS_KillProgressWrapper, _SLOTS_KillProgressWrapper, data, vtable)
+        seen[known] = plan
     read, kill_progress_at = plan
     kill_progress_type_, kill_progress_, = read(data, position)
     return _READ_KillProgress[kill_progress_type_](data, position + kill_progress_at + kill_progress_, seen, depth + 1)
@@ -2755,11 +2807,15 @@ _SLOTS_JobAndProgress = (
 
 def _read_JobAndProgress(data, position, seen):
     vtable = position - _I32(data, position)[0]
-    if vtable < 0:
-        raise Doubt
-    plan = _PLANS_JobAndProgress.get(data[vtable : vtable + data[vtable]])
+    known = vtable << 7 | 5
+    plan = seen.get(known)
     if plan is None:
-        plan = learn(_PLANS_JobAndProgress, _SLOTS_JobAndProgress, data, vtable)
+        if vtable < 0:
+            raise Doubt
+        plan = _PLANS_JobAndProgress.get(data[vtable : vtable + data[vtable]])
+        if plan is None:
+            plan = learn(_PLANS_JobAndProgress, _SLOTS_JobAndProgress, data, vtable)
+        seen[known] = plan
     read, job_id_at, wrapper_at = plan
     job_id_, wrapper_, = read(data, position)
     at = position + job_id_at + job_id_
@@ -2820,7 +2876,22 @@ def _read_JobsKilledEvent(data, position, seen, timestamp):
         plan = learn(_PLANS_JobsKilledEvent, _SLOTS_JobsKilledEvent, data, vtable)
     read, job_ids_at, progresses_at, profiles_at = plan
     job_ids_, progresses_, profiles_, = read(data, position)
-    return _JobsKilledEvent(timestamp=timestamp, job_ids=strings(data, position + job_ids_at + job_ids_, job_ids_, seen), progresses=tuple([_read_JobAndProgress(data, at + step, seen) for at, step in offsets(data, position + progresses_at + progresses_, progresses_, seen)]), profiles=None if profiles_at is None else tuple([_read_ProfileAndId(data, at + step, seen) for at, step in offsets(data, position + profiles_at + profiles_, profiles_, seen)]))
+    items = []
+    at = position + progresses_at + progresses_
+    for step in offsets(data, at, progresses_, seen):
+        at += 4
+        items.append(_read_JobAndProgress(data, at + step, seen))
+    progresses_ = tuple(items)
+    if profiles_at is None:
+        profiles_ = None
+    else:
+        items = []
+        at = position + profiles_at + profiles_
+        for step in offsets(data, at, profiles_, seen):
+            at += 4
+            items.append(_read_ProfileAndId(data, at + step, seen))
+        profiles_ = tuple(items)
+    return _JobsKilledEvent(timestamp=timestamp, job_ids=strings(data, position + job_ids_at + job_ids_, job_ids_, seen), progresses=progresses_, profiles=profiles_)
 
 
 def _write_JobsKilledEvent(value, append, size, vtables):
@@ -3305,11 +3376,15 @@ _SLOTS_ExternalEventListAndFilename = (
 
 def _read_ExternalEventListAndFilename(data, position, seen):
     vtable = position - _I32(data, position)[0]
-    if vtable < 0:
-        raise Doubt
-    plan = _PLANS_ExternalEventListAndFilename.get(data[vtable : vtable + data[vtable]])
+    known = vtable << 7 | 2
+    plan = seen.get(known)
     if plan is None:
-        plan = learn(_PLANS_ExternalEventListAndFilename, _SLOTS_ExternalEventListAndFilename, data, vtable)
+        if vtable < 0:
+            raise Doubt
+        plan = _PLANS_ExternalEventListAndFilename.get(data[vtable : vtable + data[vtable]])
+        if plan is None:
+            plan = learn(_PLANS_ExternalEventListAndFilename, _SLOTS_ExternalEventListAndFilename, data, vtable)
+        seen[known] = plan
     read, name_at, filename_at = plan
     name_, filename_, = read(data, position)
     at = position + name_at + name_
@@ -3379,11 +3454,15 @@ _SLOTS_HostProperty = (
 
 def _read_HostProperty(data, position, seen):
     vtable = position - _I32(data, position)[0]
-    if vtable < 0:
-        raise Doubt
-    plan = _PLANS_HostProperty.get(data[vtable : vtable + data[vtable]])
+    known = vtable << 7 | 4
+    plan = seen.get(known)
     if plan is None:
-        plan = learn(_PLANS_HostProperty, _SLOTS_HostProperty, data, vtable)
+        if vtable < 0:
+            raise Doubt
+        plan = _PLANS_HostProperty.get(data[vtable : vtable + data[vtable]])
+        if plan is None:
+            plan = learn(_PLANS_HostProperty, _SLOTS_HostProperty, data, vtable)
+        seen[known] = plan
     read, key_at, value_at = plan
     key_, value_, = read(data, position)
     at = position + key_at + key_
@@ -3460,11 +3539,15 @@ _SLOTS_Host = (
 
 def _read_Host(data, position, seen):
     vtable = position - _I32(data, position)[0]
-    if vtable < 0:
-        raise Doubt
-    plan = _PLANS_Host.get(data[vtable : vtable + data[vtable]])
+    known = vtable << 7 | 3
+    plan = seen.get(known)
     if plan is None:
-        plan = learn(_PLANS_Host, _SLOTS_Host, data, vtable)
+        if vtable < 0:
+            raise Doubt
+        plan = _PLANS_Host.get(data[vtable : vtable + data[vtable]])
+        if plan is None:
+            plan = learn(_PLANS_Host, _SLOTS_Host, data, vtable)
+        seen[known] = plan
     read, name_at, properties_at, zone_properties_at, computation_speed_at = plan
     state_, id_, name_, pstate_, pstate_count_, properties_, zone_properties_, core_count_, computation_speed_, = read(data, position)
     at = position + name_at + name_
@@ -3481,7 +3564,25 @@ def _read_Host(data, position, seen):
         name_ = ""
     else:
         raise Doubt
-    return _Host(id=id_ or 0, name=name_, pstate=pstate_ or 0, pstate_count=pstate_count_ if pstate_count_.__class__ is int else 1, state=_HostState_0[state_], properties=None if properties_at is None else tuple([_read_HostProperty(data, at + step, seen) for at, step in offsets(data, position + properties_at + properties_, properties_, seen)]), zone_properties=None if zone_properties_at is None else tuple([_read_HostProperty(data, at + step, seen) for at, step in offsets(data, position + zone_properties_at + zone_properties_, zone_properties_, seen)]), core_count=core_count_ if core_count_.__class__ is int else 1, computation_speed=doubles(data, position + computation_speed_at + computation_speed_, computation_speed_, seen))
+    if properties_at is None:
+        properties_ = None
+    else:
+        items = []
+        at = position + properties_at + properties_
+        for step in offsets(data, at, properties_, seen):
+            at += 4
+            items.append(_read_HostProperty(data, at + step, seen))
+        properties_ = tuple(items)
+    if zone_properties_at is None:
+        zone_properties_ = None
+    else:
+        items = []
+        at = position + zone_properties_at + zone_properties_
+        for step in offsets(data, at, zone_properties_, seen):
+            at += 4
+            items.append(_read_HostProperty(data, at + step, seen))
+        zone_properties_ = tuple(items)
+    return _Host(id=id_ or 0, name=name_, pstate=pstate_ or 0, pstate_count=pstate_count_ if pstate_count_.__class__ is int else 1, state=_HostState_0[state_], properties=properties_, zone_properties=zone_properties_, core_count=core_count_ if core_count_.__class__ is int else 1, computation_speed=doubles(data, position + computation_speed_at + computation_speed_, computation_speed_, seen))
 
 
 def _write_Host(value, append, size, vtables):
@@ -3540,11 +3641,15 @@ _SLOTS_WorkloadAndFilename = (
 
 def _read_WorkloadAndFilename(data, position, seen):
     vtable = position - _I32(data, position)[0]
-    if vtable < 0:
-        raise Doubt
-    plan = _PLANS_WorkloadAndFilename.get(data[vtable : vtable + data[vtable]])
+    known = vtable << 7 | 13
+    plan = seen.get(known)
     if plan is None:
-        plan = learn(_PLANS_WorkloadAndFilename, _SLOTS_WorkloadAndFilename, data, vtable)
+        if vtable < 0:
+            raise Doubt
+        plan = _PLANS_WorkloadAndFilename.get(data[vtable : vtable + data[vtable]])
+        if plan is None:
+            plan = learn(_PLANS_WorkloadAndFilename, _SLOTS_WorkloadAndFilename, data, vtable)
+        seen[known] = plan
     read, name_at, filename_at = plan
     name_, filename_, = read(data, position)
     at = position + name_at + name_
@@ -3677,6 +3782,18 @@ def _read_SimulationBeginsEvent(data, position, seen, timestamp):
             batsim_commit_ = ""
         else:
             raise Doubt
+    items = []
+    at = position + computation_hosts_at + computation_hosts_
+    for step in offsets(data, at, computation_hosts_, seen):
+        at += 4
+        items.append(_read_Host(data, at + step, seen))
+    computation_hosts_ = tuple(items)
+    items = []
+    at = position + storage_hosts_at + storage_hosts_
+    for step in offsets(data, at, storage_hosts_, seen):
+        at += 4
+        items.append(_read_Host(data, at + step, seen))
+    storage_hosts_ = tuple(items)
     at = position + batsim_execution_context_json_at + batsim_execution_context_json_
     size = U32(data, at)[0]
     if 0 < size < 64:
@@ -3691,7 +3808,28 @@ def _read_SimulationBeginsEvent(data, position, seen, timestamp):
         batsim_execution_context_json_ = ""
     else:
         raise Doubt
-    return _SimulationBeginsEvent(timestamp=timestamp, batprotocol_version=batprotocol_version_, batsim_version=batsim_version_, batsim_commit=batsim_commit_, host_number=host_number_ or 0, computation_host_number=computation_host_number_ or 0, computation_hosts=tuple([_read_Host(data, at + step, seen) for at, step in offsets(data, position + computation_hosts_at + computation_hosts_, computation_hosts_, seen)]), storage_host_number=storage_host_number_ or 0, storage_hosts=tuple([_read_Host(data, at + step, seen) for at, step in offsets(data, position + storage_hosts_at + storage_hosts_, storage_hosts_, seen)]), batsim_arguments=strings(data, position + batsim_arguments_at + batsim_arguments_, batsim_arguments_, seen), batsim_execution_context_json=batsim_execution_context_json_, workloads=tuple([_read_WorkloadAndFilename(data, at + step, seen) for at, step in offsets(data, position + workloads_at + workloads_, workloads_, seen)]), external_event_lists=tuple([_read_ExternalEventListAndFilename(data, at + step, seen) for at, step in offsets(data, position + external_event_lists_at + external_event_lists_, external_event_lists_, seen)]), profiles=None if profiles_at is None else tuple([_read_ProfileAndId(data, at + step, seen) for at, step in offsets(data, position + profiles_at + profiles_, profiles_, seen)]))
+    items = []
+    at = position + workloads_at + workloads_
+    for step in offsets(data, at, workloads_, seen):
+        at += 4
+        items.append(_read_WorkloadAndFilename(data, at + step, seen))
+    workloads_ = tuple(items)
+    items = []
+    at = position + external_event_lists_at + external_event_lists_
+    for step in offsets(data, at, external_event_lists_, seen):
+        at += 4
+        items.append(_read_ExternalEventListAndFilename(data, at + step, seen))
+    external_event_lists_ = tuple(items)
+    if profiles_at is None:
+        profiles_ = None
+    else:
+        items = []
+        at = position + profiles_at + profiles_
+        for step in offsets(data, at, profiles_, seen):
+            at += 4
+            items.append(_read_ProfileAndId(data, at + step, seen))
+        profiles_ = tuple(items)
+    return _SimulationBeginsEvent(timestamp=timestamp, batprotocol_version=batprotocol_version_, batsim_version=batsim_version_, batsim_commit=batsim_commit_, host_number=host_number_ or 0, computation_host_number=computation_host_number_ or 0, computation_hosts=computation_hosts_, storage_host_number=storage_host_number_ or 0, storage_hosts=storage_hosts_, batsim_arguments=strings(data, position + batsim_arguments_at + batsim_arguments_, batsim_arguments_, seen), batsim_execution_context_json=batsim_execution_context_json_, workloads=workloads_, external_event_lists=external_event_lists_, profiles=profiles_)
 
 
 def _write_SimulationBeginsEvent(value, append, size, vtables):
@@ -4325,7 +4463,9 @@ def decode(data):
     now = now_ if now_.__class__ is float else 0.0
     found = []
     known = -1
-    for at, step in offsets(data, position + events_at + events_, events_, seen):
+    at = position + events_at + events_
+    for step in offsets(data, at, events_, seen):
+        at += 4
         position = at + step
         vtable = position - _I32(data, position)[0]
         if vtable != known:  # events share their vtable with the one before, as a rule

@@ -15,7 +15,6 @@ from batprotocol.model import (
     ExecuteJobEvent,
     FinalJobState,
     Host,
-    HostProperty,
     HostResources,
     HostState,
     Job,
@@ -103,16 +102,14 @@ def _nested_kill_progress() -> Message:
 
 
 def _host(number: int) -> Host:
-    properties = (HostProperty("wattage_per_state", "95.0:190.738, 9.75:9.75"), HostProperty("wattage_off", "9.75"))
+    """A host as Batsim sends those of its example platform of 512 hosts."""
     return Host(
         id=number,
-        name=f"node-{number}.cluster",
-        pstate_count=2,
+        name=f"a{number}",
         state=HostState.IDLE,
-        properties=properties,
-        zone_properties=(HostProperty("zone_name", "cluster"),),
-        core_count=4,
-        computation_speed=Doubles([1e9, 0.001]),
+        properties=(),
+        zone_properties=(),
+        computation_speed=Doubles([1e9]),
     )
 
 

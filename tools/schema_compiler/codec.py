@@ -73,6 +73,9 @@ class _Codec:
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
         self.layouts = Layouts(schema)
+        elements = {f.type.element.name for t in schema.tables.values() for f in t.fields if f.type.element}
+        several = [name for name in schema.tables if name in elements or self._takes_depth(name)]
+        self.numbers = {name: number for number, name in enumerate(several, 1)}  # less than 128 of them
 
     def functions(self) -> Iterator[str]:
         tables = [table for table in self.layouts.children_first() if table.name not in (self.schema.root, ENVELOPE)]
@@ -140,14 +143,25 @@ class _Codec:
     def _plan(self, table: Table) -> list[str]:
         """The lines that find the plan for the table at `position` and read its fields into variables."""
         fields = self.layouts.tables[table.name].fields
-        lines = [
-            "vtable = position - _I32(data, position)[0]",
-            "if vtable < 0:",
-            "    raise Doubt",
+        find = [
             f"plan = _PLANS_{table.name}.get(data[vtable : vtable + data[vtable]])",
             "if plan is None:",
             f"    plan = learn(_PLANS_{table.name}, _SLOTS_{table.name}, data, vtable)",
         ]
+        lines = ["vtable = position - _I32(data, position)[0]"]
+        if table.name in self.numbers:
+            # Tables that come in numbers share their vtable within a message.
+            lines += [
+                f"known = vtable << 7 | {self.numbers[table.name]}",
+                "plan = seen.get(known)",
+                "if plan is None:",
+                "    if vtable < 0:",
+                "        raise Doubt",
+                *(f"    {line}" for line in find),
+                "    seen[known] = plan",
+            ]
+        else:
+            lines += ["if vtable < 0:", "    raise Doubt", *find]
         if fields:
             places = "".join(f", {f.name}_at" for f in fields if f.type.kind not in SCALARS)
             lines.append(f"read{places} = plan" if places else "read = plan[0]")
@@ -197,7 +211,11 @@ class _Codec:
             members = set(self.schema.unions[f.type.name].members)
             value = f"_READ_{f.type.name}[{f.name}_type_](data, {place}, seen{self._deeper(table, members)})"
         else:
-            value = self._read_vector(table, f, place)
+            lines, value = self._read_vector(table, f, place)
+            if lines and not f.required:
+                return [f"if {absent}:", f"    {name} = None", "else:", *(f"    {line}" for line in lines)], name
+            if lines:
+                return lines, name
         return [], value if f.required else f"None if {absent} else {value}"
 
     @staticmethod
@@ -219,15 +237,22 @@ class _Codec:
             "    raise Doubt",
         ]
 
-    def _read_vector(self, table: Table, f: Field, place: str) -> str:
+    def _read_vector(self, table: Table, f: Field, place: str) -> tuple[list[str], str]:
         element = f.type.element
         assert element
-        arguments = f"(data, {place}, {f.name}_, seen)"
+        name = f"{f.name}_"
         simple = {"string": "strings", "float64": "doubles", "uint32": "numbers"}.get(element.kind)
         if simple:
-            return simple + arguments
+            return [], f"{simple}(data, {place}, {name}, seen)"
         deeper = self._deeper(table, {element.name})
-        return f"tuple([_read_{element.name}(data, at + step, seen{deeper}) for at, step in offsets{arguments}])"
+        return [
+            "items = []",
+            f"at = {place}",
+            f"for step in offsets(data, at, {name}, seen):",
+            "    at += 4",
+            f"    items.append(_read_{element.name}(data, at + step, seen{deeper}))",
+            f"{name} = tuple(items)",
+        ], name
 
     def _unions(self, without: str) -> str:
         lines = []
@@ -273,7 +298,9 @@ class _Codec:
             f"    now = now_ if now_.__class__ is float else {root.fields[0].default!r}",
             "    found = []",
             "    known = -1",
-            f"    for at, step in offsets(data, position + {_ENVELOPES}_at + {_ENVELOPES}_, {_ENVELOPES}_, seen):",
+            f"    at = position + {_ENVELOPES}_at + {_ENVELOPES}_",
+            f"    for step in offsets(data, at, {_ENVELOPES}_, seen):",
+            "        at += 4",
             "        position = at + step",
             "        vtable = position - _I32(data, position)[0]",
             "        if vtable != known:  # events share their vtable with the one before, as a rule",

@@ -13,6 +13,8 @@ typedef struct {
     size_t size;
     size_t left; /* how many more bytes of strings and vectors may be read */
     int tables;
+    double time;         /* the last time that was read, */
+    PyObject *time_read; /* and what was made of it, which the message holds: most of its times are the same */
 } Reader;
 
 static PyObject *read_table(Reader *reader, int number, size_t position, int depth, PyObject *timestamp);
@@ -73,7 +75,7 @@ count_of(Reader *reader, size_t position, size_t width)
     return (Py_ssize_t)count;
 }
 
-static PyObject *
+static inline PyObject *
 read_string(Reader *reader, size_t position)
 {
     Py_ssize_t count = count_of(reader, position, 1);
@@ -81,7 +83,7 @@ read_string(Reader *reader, size_t position)
     if (count < 0 || (size_t)count >= reader->size - position - 4 || text[count] != 0) {
         return NULL;
     }
-    return PyUnicode_DecodeUTF8(text, count, NULL);
+    return make_string(text, count);
 }
 
 static PyObject *
@@ -156,7 +158,7 @@ read_numbers(Reader *reader, size_t position)
 
 static const uint8_t WIDTHS[] = {1, 1, 4, 4, 8, 8, 4, 4, 4, 4, 4, 4, 4}; /* by kind: what lies inside the table */
 
-static PyObject *
+static ALWAYS_INLINE PyObject *
 read_field(Reader *reader, const Field *field, size_t position, size_t vtable, size_t entries, int depth)
 {
     const uint8_t *data = reader->data;
@@ -246,8 +248,7 @@ read_table(Reader *reader, int number, size_t position, int depth, PyObject *tim
     if (table->wrapper) {
         return read_field(reader, &table->fields[0], position, vtable, entries, depth);
     }
-    PyTypeObject *class = bound.classes[number];
-    PyObject *value = class->tp_alloc(class, 0);
+    PyObject *value = new_value(number);
     if (!value) {
         return NULL;
     }
@@ -257,13 +258,35 @@ read_table(Reader *reader, int number, size_t position, int depth, PyObject *tim
     const Py_ssize_t *slots = bound.slots[number];
     for (int index = 0; index < table->count; index++) {
         PyObject *field = read_field(reader, &table->fields[index], position, vtable, entries, depth);
+        SLOT(value, slots[index]) = field;
         if (!field) {
+            while (++index < table->count) {
+                SLOT(value, slots[index]) = NULL;
+            }
             Py_DECREF(value);
             return NULL;
         }
-        SLOT(value, slots[index]) = field;
     }
     return value;
+}
+
+/* The time of an envelope or of the message. */
+static PyObject *
+read_time(Reader *reader, const Field *field, size_t position, size_t vtable, size_t entries)
+{
+    size_t inside = field->entry < entries ? u16(reader->data + vtable + field->entry) : 0;
+    if (inside && position + inside + 8 <= reader->size) {
+        const uint8_t *at = reader->data + position + inside;
+        if (reader->time_read && !memcmp(at, &reader->time, 8)) {
+            return Py_NewRef(reader->time_read);
+        }
+        reader->time = real(at);
+    }
+    reader->time_read = read_field(reader, field, position, vtable, entries, 1);
+    if (!inside) {
+        reader->time = 0.0;
+    }
+    return reader->time_read;
 }
 
 static PyObject *
@@ -285,7 +308,7 @@ read_event(Reader *reader, size_t position)
     if (!at || tag < 1 || tag > UNIONS_[EVENTS].count) {
         return NULL;
     }
-    PyObject *timestamp = read_field(reader, &table->fields[0], position, vtable, entries, 2);
+    PyObject *timestamp = read_time(reader, &table->fields[0], position, vtable, entries);
     if (!timestamp) {
         return NULL;
     }
@@ -308,7 +331,7 @@ read_message(Reader *reader)
     if (!inside || position + inside + 4 > reader->size || !(at = follow(reader, position + inside))) {
         return NULL;
     }
-    PyObject *now = read_field(reader, &table->fields[0], position, vtable, entries, 1);
+    PyObject *now = read_time(reader, &table->fields[0], position, vtable, entries);
     Py_ssize_t count = now ? count_of(reader, at, 4) : -1;
     PyObject *events = count < 0 ? NULL : PyTuple_New(count);
     for (Py_ssize_t index = 0; events && index < count; index++) {
@@ -320,8 +343,7 @@ read_message(Reader *reader)
         }
         PyTuple_SET_ITEM(events, index, event);
     }
-    PyTypeObject *class = bound.classes[ROOT];
-    PyObject *message = events ? class->tp_alloc(class, 0) : NULL;
+    PyObject *message = events ? new_value(ROOT) : NULL;
     if (!message) {
         Py_XDECREF(now);
         Py_XDECREF(events);
@@ -337,7 +359,7 @@ decode(PyObject *module, PyObject *data)
 {
     if (PyBytes_Check(data) && bound.done) {
         size_t size = (size_t)PyBytes_GET_SIZE(data);
-        Reader reader = {(const uint8_t *)PyBytes_AS_STRING(data), size, SPARE * size, 0};
+        Reader reader = {(const uint8_t *)PyBytes_AS_STRING(data), size, SPARE * size, 0, 0.0, NULL};
         PyObject *message = read_message(&reader);
         if (message || out_of_memory()) {
             return message;

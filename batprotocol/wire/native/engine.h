@@ -36,6 +36,7 @@
 typedef struct {
     int done;
     PyTypeObject *classes[TABLE_COUNT];           /* NULL for the tables that no value stands for */
+    uint8_t simple[TABLE_COUNT];                  /* whether instances have their slots and nothing else */
     Py_ssize_t slots[TABLE_COUNT][MOST_FIELDS];   /* where a value has each field */
     Py_ssize_t timestamps[TABLE_COUNT];           /* where an event has its timestamp */
     PyTypeObject *members[UNION_COUNT][MOST_CLASSES]; /* the classes that stand for a union's tables */
@@ -50,6 +51,12 @@ typedef struct {
 
 extern Bound bound;
 
+#ifdef __GNUC__
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINE inline
+#endif
+
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
 /* A new reference to the member of an enum; unknown numbers make one. */
@@ -60,6 +67,58 @@ PyObject *absent(const Field *field);
 
 /* A new vector of doubles that takes over a reference to its bytes, or NULL. */
 PyObject *make_doubles(PyObject *bytes);
+
+/* A new instance of a class, whose slots are still to be filled, all of them. Values have no part in garbage
+   collection and nothing but slots in them, which makes this short. */
+static inline PyObject *
+new_value(int number)
+{
+    PyTypeObject *class = bound.classes[number];
+    if (!bound.simple[number]) {
+        return class->tp_alloc(class, 0);
+    }
+    PyObject *value = PyObject_Malloc((size_t)class->tp_basicsize);
+    return value ? PyObject_Init(value, class) : PyErr_NoMemory();
+}
+
+/* Whether bytes are all ASCII. */
+static inline int
+is_ascii(const char *bytes, Py_ssize_t size)
+{
+    uint64_t word, all = 0;
+    uint32_t first, last;
+    if (size >= 8) {
+        for (Py_ssize_t at = 0; at + 8 < size; at += 8) {
+            memcpy(&word, bytes + at, 8);
+            all |= word;
+        }
+        memcpy(&word, bytes + size - 8, 8);
+        all |= word;
+    }
+    else if (size >= 4) {
+        memcpy(&first, bytes, 4);
+        memcpy(&last, bytes + size - 4, 4);
+        all = first | last;
+    }
+    else if (size) {
+        all = (unsigned char)bytes[0] | (unsigned char)bytes[size / 2] | (unsigned char)bytes[size - 1];
+    }
+    return !(all & 0x8080808080808080u);
+}
+
+/* A new string of these bytes, which must be UTF-8, or NULL. */
+static inline PyObject *
+make_string(const char *bytes, Py_ssize_t size)
+{
+    if (!is_ascii(bytes, size)) {
+        return PyUnicode_DecodeUTF8(bytes, size, NULL);
+    }
+    PyObject *string = PyUnicode_New(size, 127);
+    if (string && size) {
+        memcpy(PyUnicode_1BYTE_DATA(string), bytes, (size_t)size);
+    }
+    return string;
+}
 
 /* Whether an exception is set that says something of this machine, not of the message; others are cleared. */
 int out_of_memory(void);

@@ -170,14 +170,7 @@ parse_string(Text *text)
         text->at = quote;
         return escaped_string(text);
     }
-    if (!ascii) {
-        return PyUnicode_DecodeUTF8(start, size, NULL);
-    }
-    PyObject *string = PyUnicode_New(size, 127);
-    if (string) {
-        memcpy(PyUnicode_DATA(string), start, (size_t)size);
-    }
-    return string;
+    return make_string(start, size);
 }
 
 /* A number as JSON has it: where it ends, or NULL. `digits` and `scale` give it as an integer times a power of ten, if
@@ -492,7 +485,7 @@ parse_table(Text *text, int number, int depth, PyObject *timestamp)
     if (fine && table->wrapper) {
         return values[0];
     }
-    if (fine && (value = bound.classes[number]->tp_alloc(bound.classes[number], 0))) {
+    if (fine && (value = new_value(number))) {
         for (int index = 0; index < table->count; index++) {
             SLOT(value, bound.slots[number][index]) = values[index];
         }
@@ -582,8 +575,7 @@ parse_message(Text *text)
     }
     PyObject *events = parse_events(text);
     PyObject *now = events && expect(text, '}') && !peek(text) ? PyFloat_FromDouble(time) : NULL;
-    PyTypeObject *class = bound.classes[ROOT];
-    PyObject *message = now ? class->tp_alloc(class, 0) : NULL;
+    PyObject *message = now ? new_value(ROOT) : NULL;
     if (!message) {
         Py_XDECREF(events);
         Py_XDECREF(now);

@@ -123,6 +123,9 @@ bind_tables(PyObject *model)
                 return 0;
             }
         }
+        size_t slots = (size_t)table->count + table->event;
+        bound.simple[number] = !(class->tp_flags & Py_TPFLAGS_HAVE_GC) && !class->tp_itemsize &&
+                               (size_t)class->tp_basicsize == sizeof(PyObject) + slots * sizeof(PyObject *);
         if (table->event && (bound.timestamps[number] = slot_offset(class, "timestamp")) < 0) {
             return 0;
         }

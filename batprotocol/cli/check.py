@@ -1,0 +1,114 @@
+"""`batproto check`: which conversations break the rules. What the rules are, `batprotocol.conversation` decides.
+
+A conversation is the messages of an archive, or of a folder, in the order of their names.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from batprotocol.cli.output import Output
+from batprotocol.cli.sources import Found, messages
+from batprotocol.cli.text import number_of, printable
+from batprotocol.conversation import Conversation, Violation
+from batprotocol.wire import detect
+
+__all__ = ["check"]
+
+_NUMBERED = re.compile(r"([0-9]+)(?=[-.][^/]*$)", re.ASCII)
+"""The number in the name of a recorded message: `00004-b2e.bin`."""
+
+
+def check(arguments: Sequence[str], output: Output, *, rules: str, quiet: bool) -> None:
+    """Check the conversations that these arguments name, and print what is wrong and a line for each.
+
+    Args:
+        arguments: files, directories and archives of recorded messages.
+        output: where it is printed; it has failed if any conversation has an error or a deadlock or cannot be read.
+        rules: the name of the rule set.
+        quiet: print violations only.
+    """
+    conversations = bad = 0
+    with output.progress(quiet) as progress:
+        for name, group in groupby(messages(arguments), _conversation):
+            judged = _Judged(Conversation(rules))
+            for found in group:
+                for violation in judged.take(found, output):
+                    _print(found.name, violation, output)
+                progress.at(found.share)
+            conversations += 1
+            bad += judged.is_bad
+            output.failed = output.failed or judged.is_bad
+            if not quiet:
+                output.line(*judged.summary(printable(name)))
+    if not quiet and conversations > 1:
+        verdict = f"{bad:,} of them bad" if bad else "all good"
+        output.line(("heading", f"{number_of(conversations, 'conversation')}, {verdict}"))
+
+
+def _conversation(found: Found) -> str:
+    """What the conversation of a message is called: its archive or its folder."""
+    if found.name != found.path:
+        return found.path
+    return os.path.dirname(found.path) or found.path
+
+
+def _print(name: str, violation: Violation, output: Output) -> None:
+    place = [("field", violation.path), ("", ": ")] if violation.path else []
+    output.line(
+        ("file", printable(name)),
+        ("", ": "),
+        *place,
+        ("heading", violation.severity),
+        ("", f": {printable(violation.text)} "),
+        ("detail", f"[{violation.rule}]"),
+    )
+
+
+class _Judged:
+    """A conversation as far as it was read, and what was found."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.conversation = conversation
+        self.counts: Counter[str] = Counter()
+        self.messages = 0
+        self.broken = False
+
+    def take(self, found: Found, output: Output) -> Iterator[Violation]:
+        """Judge one more message. After one that is missing, nothing can be judged any more."""
+        if self.broken:
+            return
+        fault = found.fault or self._gap(found)
+        if fault:
+            self.broken = True
+            output.error(found.name, fault)
+            return
+        self.messages += 1
+        for violation in self.conversation.feed(found.data):
+            self.counts[violation.severity] += 1
+            yield violation
+
+    def _gap(self, found: Found) -> str:
+        """Why this message is not the next one of the conversation, or ""."""
+        numbered = _NUMBERED.search(os.path.basename(found.name))
+        if numbered and int(numbered[1]) != self.messages:
+            return f"comes where message {self.messages} of the conversation should be"
+        if self.messages == 0 and detect(found.data) != "init":
+            return "is not the initialization data, with which a conversation begins"
+        return ""
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether there was an error or a deadlock, or the conversation could not be read."""
+        return self.broken or any(severity != "warning" for severity in self.counts)
+
+    def summary(self, name: str) -> list[tuple[str, str]]:
+        """One line on the whole."""
+        counts = [number_of(count, severity) for severity, count in sorted(self.counts.items())]
+        rest = ["the rest cannot be judged"] if self.broken else [] if counts else ["nothing wrong"]
+        found = ", ".join([number_of(self.messages, "message"), *counts, *rest])
+        return [("heading", "bad ") if self.is_bad else ("good", "ok "), ("file", name), ("", f": {found}")]

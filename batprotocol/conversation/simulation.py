@@ -1,0 +1,139 @@
+"""The simulation as a whole: hello, begin, inputs, stop, end.
+
+Functions judge their event against the state, and change it if nothing is wrong. The phase itself is changed by the
+conversation, along the automaton's table.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from batprotocol.conversation.automaton import JobState, Phase, Registration
+from batprotocol.conversation.hosts import host_records
+from batprotocol.conversation.state import State
+from batprotocol.errors import shown
+from batprotocol.model import (
+    AllStaticExternalEventsHaveBeenInjectedEvent,
+    AllStaticJobsHaveBeenSubmittedEvent,
+    EDCHelloEvent,
+    ExternalEventOccurredEvent,
+    SimulationBeginsEvent,
+    SimulationEndsEvent,
+)
+
+__all__ = ["all_external_injected", "all_static_submitted", "begins", "ends", "external_event", "hello", "stuck"]
+
+_SHOWN: Final = 3
+_ENERGY: Final = ("--energy", "host_energy")
+"""What Batsim's command line holds where it simulates energy: its own option, or SimGrid's plugin."""
+
+
+def hello(state: State, event: EDCHelloEvent) -> None:
+    """EDCHelloEvent: texts that Batsim can use, features that make sense together."""
+    names = ("decision_component_name", "decision_component_version", "decision_component_commit")
+    for name in names:
+        text = getattr(event, name)
+        if text is not None and ("," in text or '"' in text):
+            state.report("hello.text", name, f"{shown(text)} holds a comma or a double quote")
+    if event.decision_component_commit is None:
+        state.report("hello.no-commit", "decision_component_commit", "decision_component_commit is absent")
+    features = event.requested_simulation_features
+    for name in ("acknowledge_dynamic_jobs", "profile_reuse"):
+        if getattr(features, name) and not features.dynamic_registration:
+            text = f"{name} is requested, but not dynamic_registration"
+            state.report("hello.features", f"requested_simulation_features.{name}", text)
+    state.features = features
+    state.registration = Registration.OPEN if features.dynamic_registration else Registration.NOT_REQUESTED
+
+
+def begins(state: State, event: SimulationBeginsEvent) -> None:
+    """SimulationBeginsEvent: the platform and the inputs."""
+    computing, storing = len(event.computation_hosts), len(event.storage_hosts)
+    told = (event.computation_host_number, event.storage_host_number, event.host_number)
+    if told != (computing, storing, computing + storing):
+        text = f"{told[2]} hosts are told, {told[0]} + {told[1]}, and {computing} + {storing} are there"
+        state.report("simulation.host-count", "host_number", text)
+    records = host_records(event.computation_hosts, event.storage_hosts)
+    if sorted(records) == list(range(computing + storing)):
+        state.hosts = records
+        state.host_limit = len(records)
+        state.host_names = {record.host.name: id for id, record in records.items()}
+        state.storages = sum(1 << host.id for host in event.storage_hosts)
+    else:
+        text = f"the ids of {computing + storing} hosts are not 0 to {computing + storing - 1}"
+        state.report("simulation.host-ids", "computation_hosts", text)
+    state.static_workloads = frozenset(workload.name for workload in event.workloads)
+    state.static_submitted = not event.workloads
+    state.external_injected = not event.external_event_lists
+    if event.batsim_arguments:
+        arguments = event.batsim_arguments
+        state.has_energy = "-E" in arguments or any(word in argument for argument in arguments for word in _ENERGY)
+    for profile in event.profiles or ():
+        state.profiles[profile.id] = profile.profile
+    if event.profiles is None and state.features.forward_profiles_on_simulation_begins:
+        state.report("job.profile-not-forwarded", "profiles", "the profiles of the workloads were asked for")
+
+
+def all_static_submitted(state: State, event: AllStaticJobsHaveBeenSubmittedEvent) -> None:
+    """AllStaticJobsHaveBeenSubmittedEvent: once."""
+    if state.static_submitted and state.static_workloads:
+        state.report("static.twice", "", "all static jobs had been submitted already")
+    state.static_submitted = True
+
+
+def all_external_injected(state: State, event: AllStaticExternalEventsHaveBeenInjectedEvent) -> None:
+    """AllStaticExternalEventsHaveBeenInjectedEvent: once."""
+    if state.external_injected:
+        state.report("static.twice", "", "all external events had been injected already")
+    state.external_injected = True
+
+
+def external_event(state: State, event: ExternalEventOccurredEvent) -> None:
+    """ExternalEventOccurredEvent: not after the last one."""
+    if state.external_injected:
+        state.report("static.external-late", "id", f"external event {shown(event.id)} comes after the last one")
+
+
+def ends(state: State, event: SimulationEndsEvent) -> None:
+    """SimulationEndsEvent: when nothing is left to do, unless the end was forced."""
+    waiting = _waiting(state)
+    if state.phase is not Phase.STOP:
+        left = state.to_come()
+        if waiting:
+            left.append(f"jobs neither executed nor rejected ({_listed(waiting)})")
+        if state.registration is Registration.OPEN:
+            left.append("registration not finished")
+        if left:
+            state.report("simulation.ends-early", "", f"the simulation ends, but there are still: {', '.join(left)}")
+        return
+    if waiting:
+        state.report("job.undecided", "", f"{len(waiting)} jobs were neither executed nor rejected: {_listed(waiting)}")
+    if state.calls:
+        state.report("call.never-fires", "", f"{len(state.calls)} calls can never fire: {_listed(list(state.calls))}")
+    if state.registration is Registration.OPEN:
+        state.report("register.unfinished", "", "no FinishRegistrationEvent was sent")
+
+
+def stuck(state: State) -> None:
+    """Report that nothing can happen any more after this reply, if so."""
+    if not state.nothing_to_come():
+        return
+    if state.undecided:
+        waiting = _waiting(state)
+        text = f"nothing can happen any more, and {len(waiting)} jobs wait: {_listed(waiting)}"
+        state.report_at("simulation.stuck-jobs", "", text)
+    if state.registration is Registration.OPEN:
+        text = "nothing can happen any more, and registration was not finished"
+        state.report_at("simulation.stuck-registration", "", text)
+
+
+def _waiting(state: State) -> list[str]:
+    """The jobs that were neither executed nor rejected."""
+    if not state.undecided:
+        return []
+    return [job_id for job_id, record in state.jobs.items() if record.state is JobState.SUBMITTED]
+
+
+def _listed(names: list[str]) -> str:
+    first = ", ".join(map(shown, names[:_SHOWN]))
+    return f"{first} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else first

@@ -1,0 +1,98 @@
+"""`run`: a scheduler as a program, from binding the endpoint to the end of the simulation, or to whatever comes first.
+
+It puts together what the other modules of this folder do, and knows no more than they tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from batprotocol.conversation import DEFAULT_RULE_SET
+from batprotocol.edc.scheduler import Scheduler, attend_to
+from batprotocol.edc.server import DEFAULT_ENDPOINT, Server
+from batprotocol.edc.session import Session
+from batprotocol.edc.signals import Interrupts
+from batprotocol.model import Message
+
+__all__ = ["drive", "run"]
+
+
+def run(
+    scheduler: Scheduler,
+    endpoint: str = DEFAULT_ENDPOINT,
+    format: str = "binary",
+    *,
+    init: str | None = None,
+    rules: str = DEFAULT_RULE_SET,
+    timeout: float | None = None,
+    on_bound: Callable[[str], None] | None = None,
+    on_wait: Callable[[], None] | None = None,
+) -> None:
+    """Run a scheduler for one simulation: bind, wait for Batsim, answer it until the simulation ends.
+
+    Args:
+        scheduler: the scheduler.
+        endpoint: where to bind, a ZeroMQ endpoint: `tcp://*:28000`, `tcp://127.0.0.1:*` (any free port),
+            `ipc:///tmp/batsim.sock`.
+        format: "binary" or "json": what the conversation is written in.
+        init: initialization data for the scheduler in place of those that Batsim sends.
+        rules: the rule set that replies are checked with; one of `batprotocol.conversation.RULE_SETS`.
+        timeout: seconds to wait for each message; None is for ever.
+        on_bound: called with the endpoint once it is bound, with the port that was found for `tcp://127.0.0.1:*`.
+        on_wait: called every 0.2 seconds while waiting; what it raises ends the run.
+
+    However it ends, Batsim is not left waiting for ever: in the middle of a simulation it is told to stop, which takes
+    half a second at most. Then the socket is closed, and what happened reaches the caller.
+
+    Raises:
+        OSError: the endpoint cannot be bound.
+        ValueError: an argument makes no sense.
+        PeerGone: the simulator closed its connection before the end.
+        PeerSilent: no message came within `timeout`.
+        DecodeError: the simulator sent something that is no message.
+        RuleViolation: the scheduler asked for something that Batsim would not survive.
+        KeyboardInterrupt: SIGINT came. SystemExit(143): SIGTERM came. In the main thread, both are noticed even where
+            SIGINT was inherited as ignored; signals that the program handles itself are left alone.
+
+    What the scheduler's own methods raise is passed on as it is.
+
+    ```python
+    run(FCFS(), "tcp://127.0.0.1:*", on_bound=print)
+    ```
+    """
+    with Interrupts() as interrupts:
+        drive(scheduler, endpoint, format, interrupts, init, rules, timeout, on_bound, on_wait)
+
+
+def drive(
+    scheduler: Scheduler,
+    endpoint: str,
+    format: str,
+    interrupts: Interrupts,
+    init: str | None,
+    rules: str,
+    timeout: float | None,
+    on_bound: Callable[[str], None] | None,
+    on_wait: Callable[[], None] | None,
+) -> None:
+    """`run`, for a program that goes on catching signals after it."""
+
+    def hello(text: str) -> Message:
+        with interrupts.immediately():
+            return scheduler.hello(text if init is None else init)
+
+    def look_around() -> None:
+        interrupts.check()
+        if on_wait is not None:
+            on_wait()
+
+    with Server(endpoint, lambda: Session(hello, format, rules), timeout=timeout, on_wait=look_around) as server:
+        interrupts.wake = server.wake
+        if on_bound is not None:
+            on_bound(server.endpoint)
+        attend = attend_to(scheduler)
+        turns = iter(server)  # held here, so that leaving it is not left to the garbage collector
+        for turn in turns:
+            with interrupts.immediately():
+                attend(turn)
+            interrupts.check()

@@ -1,0 +1,86 @@
+"""SIGINT and SIGTERM while a scheduler runs: noticed at once, but never in the middle of what must not be interrupted.
+
+It must not know what runs.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from types import FrameType, TracebackType
+from typing import Any, Final
+
+__all__ = ["Interrupts"]
+
+_OURS: Final = {
+    signal.SIGINT: (signal.default_int_handler, signal.SIG_DFL, signal.SIG_IGN),
+    signal.SIGTERM: (signal.SIG_DFL,),
+}
+"""The signals, and the dispositions that are replaced: a program that has its own handler keeps it. SIGINT is inherited
+as ignored where a shell script starts a command with `&`; a program that waits must be stoppable all the same."""
+
+
+class Interrupts:
+    """In a `with`, SIGINT and SIGTERM no longer end the program: `check` raises what they mean.
+
+    Inside `with interrupts.immediately()`, which is for the code of others that may take for ever, they raise at once.
+    In threads other than the main one nothing happens: Python delivers signals to that only.
+
+    Attributes:
+        wake: called when a signal comes, to end a wait early.
+    """
+
+    def __init__(self) -> None:
+        self.wake: Callable[[], None] = _nothing
+        self._immediate = _Flag()
+        self._received: int | None = None
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Interrupts:
+        if threading.current_thread() is threading.main_thread():
+            for number, replaced in _OURS.items():
+                if signal.getsignal(number) in replaced:
+                    self._before[number] = signal.signal(number, self._receive)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if error is None:
+            self.check()
+
+    def immediately(self) -> AbstractContextManager[None]:
+        """A `with` for code that signals may interrupt anywhere."""
+        return self._immediate
+
+    def check(self) -> None:
+        """Raise KeyboardInterrupt after a SIGINT, and SystemExit with 128 + 15 after a SIGTERM."""
+        if self._received == signal.SIGINT:
+            raise KeyboardInterrupt
+        if self._received is not None:
+            raise SystemExit(128 + self._received)
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        self._received = self._received or number
+        self.wake()
+        if self._immediate.up:
+            self.check()
+
+
+class _Flag(AbstractContextManager[None]):
+    def __init__(self) -> None:
+        self.up = False
+
+    def __enter__(self) -> None:
+        self.up = True
+
+    def __exit__(self, *exception: object) -> None:
+        self.up = False
+
+
+def _nothing() -> None:
+    pass

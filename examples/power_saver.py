@@ -1,0 +1,114 @@
+"""Turns hosts off while they have nothing to do, and on when the queue needs them; a probe tells what that saves.
+
+The platform gives each host a `sleep_pstates` property, and Batsim runs with `--energy-host`:
+
+    batproto run examples/power_saver.py:PowerSaver -- batsim -p platform.xml -w workload.json --energy-host \\
+        --edc-socket-str {endpoint} ""
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+
+from fcfs import FCFS
+from procset import ProcSet
+
+from batprotocol import (
+    AggregatedProbeData,
+    AllStaticJobsHaveBeenSubmittedEvent,
+    Host,
+    HostsTurnedOnOffEvent,
+    Metrics,
+    Periodic,
+    ProbeDataAccumulation,
+    ProbeDataEmittedEvent,
+    SimulationBeginsEvent,
+    Sum,
+)
+
+logger = logging.getLogger("power_saver")
+
+PROBE = "energy"
+PERIOD = 60
+"""Seconds of simulated time between two measures."""
+
+
+class PowerSaver(FCFS):
+    """A host is in one of four states: running a job, free, asleep, or switching between the last two."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pstates: dict[int, tuple[int, int]] = {}
+        """The power states to compute and to sleep in, of the hosts that can sleep."""
+        self.asleep = ProcSet()
+        self.switching = ProcSet()
+        self.probing = False
+        self.joules = 0.0
+        self.all_submitted = False
+
+    def on_simulation_begins(self, event: SimulationBeginsEvent) -> None:
+        super().on_simulation_begins(event)
+        for host in event.computation_hosts:
+            pstate = sleep_pstate(host)
+            if pstate is not None:
+                self.pstates[host.id] = host.pstate, pstate
+        if "--energy-host" in event.batsim_arguments:
+            self.probing = True
+            self.reply.add_create_probe(
+                PROBE,
+                Metrics.Power,
+                hosts=self.hosts,
+                trigger=Periodic(PERIOD),
+                accumulation=ProbeDataAccumulation(),  # power accumulated over time is energy
+                aggregation=Sum(),
+            )
+
+    def on_all_static_jobs_have_been_submitted(self, event: AllStaticJobsHaveBeenSubmittedEvent) -> None:
+        self.all_submitted = True
+
+    def on_probe_data_emitted(self, event: ProbeDataEmittedEvent) -> None:
+        if event.probe_id == PROBE and isinstance(event.data, AggregatedProbeData):
+            watts = (event.data.data - self.joules) / PERIOD
+            self.joules = event.data.data
+            logger.info("%.0f s: %.1f W, %d hosts asleep", self.now, watts, len(self.asleep))
+
+    def on_hosts_turned_on_off(self, event: HostsTurnedOnOffEvent) -> None:
+        done = event.hosts & self.switching
+        self.switching -= done
+        for host in done:
+            if event.state == self.pstates[host][0]:
+                self.free |= ProcSet(host)
+            else:
+                self.asleep |= ProcSet(host)
+
+    def decide(self) -> None:
+        super().decide()
+        if self.queue:
+            first = next(iter(self.queue.values()))
+            missing = first.resource_request - len(self.free) - len(self.switching)
+            self.switch(ProcSet(*self.asleep[: max(0, missing)]), on=True)
+        else:
+            self.switch(self.free & ProcSet(*self.pstates), on=False)
+            if self.probing and self.all_submitted and not self.running:
+                self.reply.add_stop_probe(PROBE)  # a simulation does not end while a probe runs
+                self.probing = False
+
+    def switch(self, hosts: ProcSet, on: bool) -> None:
+        """Turn hosts on or off: an event for each power state that is to be reached."""
+        targets: dict[int, list[int]] = defaultdict(list)
+        for host in hosts:
+            targets[self.pstates[host][0 if on else 1]].append(host)
+        for pstate, members in targets.items():
+            self.reply.add_turn_on_off_hosts(members, pstate)
+        self.switching |= hosts
+        self.asleep -= hosts
+        self.free -= hosts
+
+
+def sleep_pstate(host: Host) -> int | None:
+    """The first power state that a host can sleep in."""
+    for each in host.properties or ():
+        if each.key == "sleep_pstates" and each.value:
+            return int(each.value.split(":")[0])
+    return None
