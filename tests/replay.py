@@ -1,19 +1,98 @@
-"""The other side of a decision component's socket: a REQ client that says what a recorded Batsim said.
+"""The other side of a decision component's socket: a REQ client, which says what a test or a recorded Batsim says.
 
-It says each message when the one before was answered, whatever the answer was, and keeps the answers.
+As Batsim does, it says each message when the one before was answered. It does not care what the answer was.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import zmq
 from support import read_run
 
+from batprotocol import Message
+from batprotocol.wire import decode
+
 PATIENCE = 60.0
 """Seconds after which a test gives up waiting. No test measures time with it."""
+
+T = TypeVar("T")
+
+
+class Peer:
+    """A simulator, as far as a socket can tell."""
+
+    def __init__(self, endpoint: str) -> None:
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self.socket = self._context.socket(zmq.REQ)
+        self.socket.linger = 0
+        self.socket.rcvtimeo = self.socket.sndtimeo = round(PATIENCE * 1000)
+        self.socket.connect(endpoint)
+
+    def ask(self, frame: bytes) -> bytes:
+        """Say this, and wait for the answer. TimeoutError if there is none."""
+        try:
+            self.socket.send(frame)
+            return self.socket.recv()
+        except zmq.Again:
+            raise TimeoutError(f"no answer to {frame[:40]!r}") from None
+
+    def say(self, message: Message) -> Message:
+        """Say this message in binary, and read the answer."""
+        return decode(self.ask(message.to_binary()))
+
+    def replay(self, frames: Sequence[bytes]) -> list[bytes]:
+        """Say all these frames; the answers."""
+        return [self.ask(frame) for frame in frames]
+
+    def close(self) -> None:
+        self.socket.close()
+        self._context.term()
+
+    def __enter__(self) -> Peer:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+class InThread(Generic[T]):
+    """A peer in a thread of its own, for when the decision component runs in this one.
+
+    Args:
+        script: what the peer does; it is closed after that.
+
+    To be given as `on_bound`, or called with the endpoint.
+    """
+
+    def __init__(self, script: Callable[[Peer], T]) -> None:
+        self._script = script
+        self._result: list[T] = []
+        self._error: BaseException | None = None
+        self._thread: threading.Thread | None = None
+
+    def __call__(self, endpoint: str) -> None:
+        self._thread = threading.Thread(target=self._run, args=(endpoint,))
+        self._thread.start()
+
+    def join(self) -> T:
+        """Wait until the script has ended; what it gave. Raises what it raised."""
+        assert self._thread is not None, "the peer was never started"
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return self._result[0]
+
+    def _run(self, endpoint: str) -> None:
+        try:
+            with Peer(endpoint) as peer:
+                self._result.append(self._script(peer))
+        except BaseException as error:
+            self._error = error
 
 
 def batsim_side(archive: Path) -> list[bytes]:
@@ -21,51 +100,13 @@ def batsim_side(archive: Path) -> list[bytes]:
     return [message.data for message in read_run(archive) if message.direction == "b2e"]
 
 
-def replay(endpoint: str, frames: Sequence[bytes], patience: float = PATIENCE) -> list[bytes]:
-    """Say these frames to a decision component; returns its answers, one for each.
-
-    Raises:
-        TimeoutError: there was no answer.
-    """
-    with zmq.Context() as context, context.socket(zmq.REQ) as peer:
-        peer.linger = 0
-        peer.rcvtimeo = peer.sndtimeo = round(patience * 1000)
-        peer.connect(endpoint)
-        answers = []
-        for number, frame in enumerate(frames):
-            try:
-                peer.send(frame)
-                answers.append(peer.recv())
-            except zmq.Again:
-                raise TimeoutError(f"no answer to message {number} of {len(frames)}") from None
-        return answers
+def main(endpoint: str, archive: str, count: str | None = None, status: str = "0") -> None:
+    """As a program: replay a run, or its first so many frames, and exit with this status."""
+    frames = batsim_side(Path(archive))
+    with Peer(endpoint) as peer:
+        peer.replay(frames[: int(count)] if count else frames)
+    sys.exit(int(status))
 
 
-class Replay:
-    """A replay in a thread, for when the decision component runs in this one. Start it with the endpoint."""
-
-    def __init__(self, frames: Sequence[bytes], patience: float = PATIENCE) -> None:
-        self.frames = frames
-        self.patience = patience
-        self.answers: list[bytes] = []
-        self.error: BaseException | None = None
-        self._thread: threading.Thread | None = None
-
-    def __call__(self, endpoint: str) -> None:
-        """To be given as `on_bound`."""
-        self._thread = threading.Thread(target=self._run, args=(endpoint,))
-        self._thread.start()
-
-    def join(self) -> list[bytes]:
-        """Wait for the end; the answers. Raises what went wrong."""
-        assert self._thread is not None, "the replay was never started"
-        self._thread.join()
-        if self.error is not None:
-            raise self.error
-        return self.answers
-
-    def _run(self, endpoint: str) -> None:
-        try:
-            self.answers = replay(endpoint, self.frames, self.patience)
-        except BaseException as error:
-            self.error = error
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -76,6 +76,7 @@ class Case(NamedTuple):
 HELLO = message(hello(), 0.0)
 BEGINS = message(begins(), 1e-5)
 KILLED = FinalJobState.COMPLETED_KILLED
+DELAY = DelayProfile(1.0)
 TASK = ParallelTaskProfile([1e6, 1e6])
 SPREAD = ParallelTaskHomogeneousProfile(1e6, 0.0)
 USAGE = TraceReplayProfile(TraceType.FractionalComputation, "usage.txt")
@@ -102,14 +103,12 @@ def killed(*jobs: str, progress: float = 0.5, of: str = "") -> JobsKilledEvent:
     return JobsKilledEvent(job_ids=jobs, progresses=progresses)
 
 
-def new_profile(profile: Profile = DelayProfile(1.0), name: str = "d!p") -> RegisterProfileEvent:
+def new_profile(profile: Profile = DELAY, name: str = "d!p") -> RegisterProfileEvent:
     return RegisterProfileEvent(profile=ProfileAndId(name, profile))
 
 
-def new_job(
-    name: str = "d!j", profile: str = "d!p", request: int = 1, walltime: float | None = None
-) -> RegisterJobEvent:
-    return RegisterJobEvent(job_id=name, job=Job(resource_request=request, profile_id=profile, walltime=walltime))
+def new_job(name: str = "d!j", profile: str = "d!p", size: int = 1, walltime: float | None = None) -> RegisterJobEvent:
+    return RegisterJobEvent(job_id=name, job=Job(resource_request=size, profile_id=profile, walltime=walltime))
 
 
 def mapped(*entries: int) -> CustomExecutorToHostMapping:
@@ -244,22 +243,8 @@ CASES = {
         ),
     ),
     "job.kill-usage-trace": Case(
-        talk(
-            [],
-            submitted(profile=USAGE),
-            executed(),
-            [],
-            kill("w0!1"),
-            forward_profiles_on_job_submission=True,
-        ),
-        talk(
-            [],
-            submitted(profile=TraceReplayProfile(TraceType.SMPI, "smpi.txt")),
-            executed(),
-            [],
-            kill("w0!1"),
-            forward_profiles_on_job_submission=True,
-        ),
+        on(USAGE, message([executed(), kill("w0!1")], 4.0), 1),
+        on(TraceReplayProfile(TraceType.SMPI, "smpi.txt"), message([executed(), kill("w0!1")], 4.0), 1),
     ),
     "job.over-allocation": Case(
         talk([], [submitted(), submitted("w0!2", request=2)], [executed(), executed("w0!2", "0-1")]),
@@ -362,7 +347,7 @@ CASES = {
         ),
     ),
     "register.job-size": Case(
-        registering(new_profile(TASK), new_job(request=3)), registering(new_profile(TASK), new_job(request=2))
+        registering(new_profile(TASK), new_job(size=3)), registering(new_profile(TASK), new_job(size=2))
     ),
     "register.walltime": Case(
         registering(new_profile(), new_job(walltime=0.0)), registering(new_profile(), new_job(walltime=0.1))
@@ -455,10 +440,14 @@ CASES = {
     "hosts.pstate-sleep": Case(talk(change("0", 1)), talk(change("0", 0))),
     "hosts.turn-direction": Case(talk(turn("0", 0)), talk(turn("0", 1))),
     "hosts.turn-busy": Case(
-        talk([], submitted(), executed(), [], turn("0", 1)), talk([], submitted(), executed(), [], turn("1", 1))
+        talk([], submitted(), executed(), [], message(turn("0", 1), 6.0)),
+        # while the reply is on its way the job may end
+        talk([], submitted(), executed(), [], message(turn("0", 1), 7.0)),
     ),
     "hosts.turn-switching": Case(
-        talk(turn("0-1", 1), [], turn("1", 1)), talk(turn("0-1", 1), turned("0-1", 1), turn("1", 0))
+        talk(turn("0-1", 1), [], message(turn("1", 0), 4.0)),
+        # by then it has switched, though the message that says so is still to come
+        talk(turn("0-1", 1), [], message(turn("1", 0), 5.0)),
     ),
     "hosts.changed-unasked": Case(
         talk(change("0-1", 0), [HostsPStateChangedEvent(host_ids="0-2", pstate=0)]),
@@ -544,7 +533,8 @@ def test_violations_say_where(rule: str) -> None:
 def test_explanations_are_for_people() -> None:
     for id, rule in RULES.items():
         assert rule.id == id
-        assert rule.title[0].isupper() and not rule.title.endswith(".")
+        assert rule.title[0].isupper()
+        assert not rule.title.endswith(".")
         assert rule.explanation.endswith(".")
         assert len(rule.title) < 80
 

@@ -287,6 +287,83 @@ def rules(id: str | None) -> None:
     output.lines(explain(id, output.wrap_at) if id else overview())
 
 
+# batproto run, batproto new
+
+
+def _complete_file(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    return [CompletionItem(start, type="file")]
+
+
+@batproto.command()
+@click.argument("target", metavar="FILE:CLASS", shell_complete=_complete_file)
+@click.argument("command", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
+@click.option("--endpoint", metavar="ENDPOINT", help="Where to wait for Batsim.  [default: tcp://*:28000]")
+@click.option("--format", type=click.Choice(["binary", "json"]), default="binary", show_default=True)
+@click.option(
+    "--timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    help="How long to wait for each message; for ever unless given.",
+)
+@click.option("--init", metavar="TEXT", help="Initialization data, in place of those that Batsim sends.")
+@click.option("--pin", is_flag=True, help="Keep the scheduler and COMMAND on one core: twice as fast or more.")
+@click.option("-v", "--verbose", is_flag=True, help="Show what the scheduler logs for information, too.")
+@click.pass_context
+def run(
+    context: click.Context,
+    target: str,
+    command: tuple[str, ...],
+    endpoint: str | None,
+    format: str,
+    timeout: float | None,
+    init: str | None,
+    pin: bool,
+    verbose: bool,
+) -> None:
+    """Run the scheduler CLASS of a Python FILE for one simulation.
+
+    ENDPOINT is one of ZeroMQ, such as tcp://127.0.0.1:* (any free port), or ipc:///tmp/batsim.sock.
+
+    With a COMMAND, which is Batsim, a whole simulation is run: it is started as soon as it can connect, with {endpoint}
+    and {init} filled in, and its exit status is passed on. Who wants to be told the endpoint gets a private one unless
+    --endpoint is given. If one of the two ends too early, a sentence says which, and the other is ended, too.
+
+    \b
+    Examples:
+      batproto run scheduler.py:FCFS
+      batproto run --pin scheduler.py:FCFS -- batsim -p platform.xml -w workload.json \\
+          --edc-socket-str {endpoint} ""
+    """
+    from batprotocol.cli import run as work
+
+    status = work.run(
+        target,
+        endpoint=endpoint,
+        format=format,
+        timeout=timeout,
+        init=init,
+        pin=pin,
+        verbose=verbose,
+        command=command,
+    )
+    context.exit(status)
+
+
+@batproto.group()
+def new() -> None:
+    """Write files to start from."""
+
+
+@new.command("scheduler")
+@click.argument("name")
+def new_scheduler(name: str) -> None:
+    """Write a scheduler called NAME (for example MyScheduler) and its test into the current directory."""
+    from batprotocol.cli import new as work
+
+    for file in work.new_scheduler(name):
+        click.echo(f"wrote {file}")
+
+
 # batproto completion
 
 

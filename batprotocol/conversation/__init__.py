@@ -46,7 +46,7 @@ def check(messages: Iterable[Said], rules: str = DEFAULT_RULE_SET) -> list[Viola
             demand). ValueError if there is no such rule set.
 
     >>> print(*check([b"\\x04\\x00\\x00\\x00init", b"\\x01\\x00"]))
-    message 1: error: byte 2: expected a flags word of 4 bytes, found 2 bytes [frame.hello]
+    message 1: error: expected a flags word of 4 bytes, found 2 bytes (byte 2) [frame.hello]
     """
     conversation = Conversation(rules)
     found: list[Violation] = []

@@ -173,8 +173,10 @@ class Conversation:
     >>> mine.add_edc_hello("my-scheduler", "1.0.0")
     >>> batsim.add_simulation_begins(batsim_version="5.0.0-rc2", computation_hosts=[])
     >>> conversation = Conversation()
-    >>> conversation.begin("init"), conversation.hello(mine.finish_message()), conversation.receive(batsim.finish_message())
-    ([], [], [])
+    >>> conversation.begin("init"), conversation.hello(mine.finish_message())
+    ([], [])
+    >>> conversation.receive(batsim.finish_message())
+    []
     >>> mine.clear()
     >>> mine.add_reject_job("w0!1")
     >>> print(*conversation.offer(mine.events[0]))
@@ -334,7 +336,8 @@ class Conversation:
         state.now = now
         if state.rejected:
             jobs.forget_rejected(state)
-        for state.index, event in enumerate(message.events):
+        for index, event in enumerate(message.events):
+            state.index = index
             kind = type(event)
             after = state.phase.steps.get(kind)
             handler = _BATSIM.get(kind)
@@ -345,9 +348,9 @@ class Conversation:
                 state.phase = after
             if not event.timestamp <= now:
                 self._after_now(event, message)
-        if begins and state.phase is Phase.BEGIN:
+        if begins and state.phase is _BEGIN:
             state.report_at("simulation.not-begun", "events", "there is no SimulationBeginsEvent")
-            state.phase = Phase.RUN
+            state.phase = _RUN
         if state.closing_calls or state.closing_probes:
             state.closing_calls.clear()
             state.closing_probes.clear()
@@ -442,16 +445,17 @@ class Conversation:
     def _unreadable(self, error: DecodeError) -> None:
         state = self._state
         state.blind = state.blind or self._expected is not _Expected.INIT
+        text = error.reason if error.offset is None else f"{error.reason} (byte {error.offset})"
         if self._expected is _Expected.INIT:
-            state.report_at("frame.init", "", str(error))
+            state.report_at("frame.init", "", text)
         elif self._expected is _Expected.HELLO and error.offset is not None and error.offset < _FLAGS_SIZE:
-            state.report_at("frame.hello", "", str(error))
+            state.report_at("frame.hello", "", text)
         else:
             harmless = error.path.endswith(_UNVERIFIED_PATHS) or any(
                 part in error.reason for part in _UNVERIFIED_REASONS
             )
             unnoticed = harmless and self._format == "binary" and self.turn is Direction.EDC_TO_BATSIM
-            state.report_at("message.unverified" if unnoticed else "message.unreadable", error.path, str(error))
+            state.report_at("message.unverified" if unnoticed else "message.unreadable", error.path, text)
 
     def _fed(self, value: str | Message | frames.Hello) -> list[Violation]:
         """Hand a message to whoever is for it."""
@@ -581,8 +585,9 @@ class Conversation:
             state.report_at("time.past", "now", f"now is {now}, and it is {state.now} in the simulation")
 
     def _check_timestamps(self, message: Message) -> None:
-        for self._state.index, event in enumerate(message.events):
+        for index, event in enumerate(message.events):
             if not event.timestamp <= message.now and event.timestamp == event.timestamp:
+                self._state.index = index
                 self._after_now(event, message)
 
     def _after_now(self, event: Event, message: Message) -> None:

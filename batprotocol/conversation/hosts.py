@@ -131,8 +131,8 @@ def turn_on_off(state: State, event: TurnOnOffHostsEvent) -> None:
     state.switches_due.append((hosts.mask, event.state))
     state.asleep |= hosts.mask
     for record in records:
-        record.ready_at = max(event.timestamp, state.now) + _SURELY * _duration(record, event.state)
         record.power = record.power_at(event.timestamp).steps[TurnOnOffHostsEvent]
+        record.ready_at = max(event.timestamp, state.now) + _SURELY * _duration(record, event.state)
         record.pstate = event.state
 
 

@@ -271,8 +271,9 @@ def killed(state: State, event: JobsKilledEvent) -> None:
             state.report("job.killed-not-completed", f"job_ids[{index}]", f"job {shown(job_id)} has not ended")
         record.kill_due = False
         state.kills_due -= 1
+    killed_jobs = set(event.job_ids)
     for index, entry in enumerate(event.progresses):
-        if entry.job_id not in event.job_ids:
+        if entry.job_id not in killed_jobs:
             text = f"job {shown(entry.job_id)} is not among the killed ones"
             state.report("job.progress-unrelated", f"progresses[{index}].job_id", text)
         for progress in _progresses(entry.wrapper):

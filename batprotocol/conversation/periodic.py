@@ -6,6 +6,9 @@ event against the state, and change it if nothing is wrong. It must not know of 
 
 from __future__ import annotations
 
+from bisect import insort
+from itertools import islice
+from math import inf
 from typing import Final
 
 from batprotocol.conversation.hostsets import read_hosts
@@ -48,6 +51,7 @@ __all__ = [
 _IN_MILLISECONDS: Final = {TimeUnit.Second: 1000, TimeUnit.Millisecond: 1}
 _PER_SECOND: Final = {TimeUnit.Second: 1.0, TimeUnit.Millisecond: 1000.0}
 _UINT64: Final = 2**64
+_MOST_PERIODS: Final = 100  # of so many different ones, some do not divide one another: 2^64 has room for 64
 _ROUNDING: Final = 1e-9  # JSON from Batsim has about 14 decimals
 
 
@@ -68,10 +72,12 @@ def _check_periodic(state: State, trigger: Periodic, path: str) -> None:
         state.report("trigger.time-unit", f"{path}.time_unit", f"{int(trigger.time_unit)} is no time unit")
     elif period == 0:
         state.report("trigger.period-zero", f"{path}.period", f"a period of {trigger.period} is 0 milliseconds")
-    elif any(period % other and other % period for other in state.periods):
-        other = next(other for other in state.periods if period % other and other % period)
-        text = f"the periods of {period} ms and {other} ms do not divide one another"
-        state.report("trigger.periods", f"{path}.period", text)
+    else:
+        running = islice(state.periods, _MOST_PERIODS)
+        other = next((other for other in running if period % other and other % period), None)
+        if other is not None:
+            text = f"the periods of {period} ms and {other} ms do not divide one another"
+            state.report("trigger.periods", f"{path}.period", text)
     if trigger.offset:
         state.report("trigger.offset", f"{path}.offset", f"the offset is {trigger.offset}")
     if isinstance(trigger.mode, FinitePeriodNumber) and trigger.mode.nb_periods == 0:
@@ -98,6 +104,16 @@ def _periods(trigger: Periodic) -> int | None:
 # Calls
 
 
+def _order(call: CallRecord) -> float:
+    """How the calls with one id are kept: the one-shot ones as they are due, then the periodic one if there is one."""
+    return _due(call.when) if isinstance(call.when, OneShot) else inf
+
+
+def _periodic_call(state: State, name: str) -> CallRecord | None:
+    calls = state.calls.get(name)
+    return calls[-1] if calls and isinstance(calls[-1].when, Periodic) else None
+
+
 def call_me_later(state: State, event: CallMeLaterEvent) -> None:
     """CallMeLaterEvent: a trigger that Batsim takes, with an id; that of periodic calls is their own."""
     name, when = event.call_me_later_id, event.when
@@ -107,14 +123,14 @@ def call_me_later(state: State, event: CallMeLaterEvent) -> None:
     if isinstance(when, Periodic):
         possible = _milliseconds(when) > 0
         _check_periodic(state, when, "when")
-        if any(isinstance(call.when, Periodic) for call in state.calls.get(name, ())):
+        if _periodic_call(state, name) is not None:
             possible = False
             state.report("call.id-in-use", "call_me_later_id", f"the periodic call {shown(name)} is still running")
     elif _due(when) < max(event.timestamp, state.now):
         text = f"call {shown(name)} is for {_due(when)}, and it is {max(event.timestamp, state.now)} already"
         state.report("call.past", "when.time", text)
     if state.takes_effect(possible):
-        state.calls.setdefault(name, []).append(CallRecord(when))
+        insort(state.calls.setdefault(name, []), CallRecord(when), key=_order)
         if isinstance(when, Periodic):
             _start(state, when)
 
@@ -122,7 +138,7 @@ def call_me_later(state: State, event: CallMeLaterEvent) -> None:
 def stop_call(state: State, event: StopCallMeLaterEvent) -> None:
     """StopCallMeLaterEvent: a periodic call that runs."""
     name = event.call_me_later_id
-    call = next((call for call in state.calls.get(name, ()) if isinstance(call.when, Periodic)), None)
+    call = _periodic_call(state, name)
     if call is None:
         state.report("call.stop-unknown", "call_me_later_id", f"no periodic call {shown(name)} is running")
     elif state.takes_effect():
@@ -139,7 +155,9 @@ def requested_call(state: State, event: RequestedCallEvent) -> None:
         if name not in state.closing_calls:
             state.report("call.unasked", "call_me_later_id", f"no call {shown(name)} was asked for")
         return
-    call = calls[0] if len(calls) == 1 else _likeliest(calls, event)
+    call = calls[0]
+    if event.last_periodic_call or _order(call) > event.timestamp:  # then it is the periodic one, if there is one
+        call = _periodic_call(state, name) or call
     call.fired += 1
     if isinstance(call.when, OneShot):
         due = _due(call.when)
@@ -157,24 +175,13 @@ def requested_call(state: State, event: RequestedCallEvent) -> None:
         _end_call(state, name, call)
 
 
-def _likeliest(calls: list[CallRecord], event: RequestedCallEvent) -> CallRecord:
-    """Which of several calls with the same id this is: the periodic one if it says so, else the next one-shot due."""
-    periodic = [call for call in calls if isinstance(call.when, Periodic)]
-    if periodic and event.last_periodic_call:
-        return periodic[0]
-    shots = [(_due(call.when), index) for index, call in enumerate(calls) if isinstance(call.when, OneShot)]
-    due, index = min(shots)
-    return periodic[0] if periodic and due > event.timestamp else calls[index]
-
-
 def _end_call(state: State, name: str, call: CallRecord) -> None:
     if isinstance(call.when, Periodic):
         _end(state, call.when)
     calls = state.calls[name]
-    if len(calls) == 1:
+    calls.pop(0 if call is calls[0] else -1)
+    if not calls:
         del state.calls[name]
-    else:
-        calls.remove(call)
 
 
 # Probes

@@ -127,7 +127,6 @@ def register_profile(state: State, event: RegisterProfileEvent) -> None:
                 state.report("profile.unknown-subprofile", f"profile.profile.profile_ids[{index}]", text)
     if state.takes_effect(possible=profile_id not in state.profiles):
         state.profiles[profile_id] = profile
-        state.dynamic_workloads.add(profile_id.partition("!")[0])
 
 
 def _is_missing(state: State, profile_id: str) -> bool:
@@ -165,7 +164,6 @@ def register_job(state: State, event: RegisterJobEvent) -> None:
     state.acknowledgements_due += acknowledged
     state.profile_users[profile_id] = state.profile_users.get(profile_id, 0) + 1
     state.profiles.setdefault(profile_id, None)
-    state.dynamic_workloads.add(workload)
     state.undecided += 1
 
 

@@ -337,7 +337,7 @@ _TABLE: Final[tuple[_Row, ...]] = (
           "RequestedCallEvent answers a CallMeLaterEvent that still runs."),
     _rule("call.early", "error", "error", "A call comes too early",
           "A one-shot call fires at the time asked for, or later."),
-    _rule("call.last", "warning", "warning", "last_periodic_call is wrong",
+    _rule("call.last", "warning", "warning", "The mark of the last call is wrong",
           "It is true for the last call of a periodic one with a finite number of periods, and only there."),
     _rule("call.never-fires", "warning", "warning", "A call can never fire",
           "The simulation ended before it was due. That is what happens after ForceSimulationStopEvent."),

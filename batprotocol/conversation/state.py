@@ -162,7 +162,6 @@ class State:
         self.kills_due = 0
         self.profiles: dict[str, Profile | None] = {}
         self.profile_users: dict[str, int] = {}
-        self.dynamic_workloads: set[str] = set()
         self.usage_tree: IntervalTree | None = None
         # Calls and probes
         self.calls: dict[str, list[CallRecord]] = {}

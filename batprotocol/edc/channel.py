@@ -59,6 +59,7 @@ class Channel:
         self._connected: set[int] = set()
         self._peer: int | None = None
         self._peer_is_gone = False
+        self._file: tuple[int, int] | None = None
         try:
             self._socket.bind(endpoint)
         except zmq.ZMQError as error:
@@ -66,6 +67,7 @@ class Channel:
             reason = _REASONS.get(error.errno) or zmq.strerror(error.errno or 0)
             raise OSError(error.errno, reason, endpoint) from None
         self.endpoint = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
+        self._file = _identity(_path_of(self.endpoint))
 
     # Frames
 
@@ -103,7 +105,7 @@ class Channel:
     @property
     def owes_reply(self) -> bool:
         """Whether a message was received that is not answered yet, as the socket itself has it."""
-        return bool(self._socket.events & zmq.POLLOUT)
+        return bool(int(self._socket.getsockopt(zmq.EVENTS)) & int(zmq.POLLOUT))
 
     def wait(self, seconds: float) -> None:
         """Wait for a message to arrive, or for so many seconds."""
@@ -113,7 +115,12 @@ class Channel:
         """`wait`, without blocking the event loop."""
         poller = zmq.asyncio.Poller()
         poller.register(self._socket, zmq.POLLIN)
-        await poller.poll(max(1, round(seconds * 1000)))
+        ticking, self._socket.rcvtimeo = self._socket.rcvtimeo, -1  # else it is taken for the time to wait
+        try:
+            await poller.poll(max(1, round(seconds * 1000)))
+        finally:
+            if not self.closed:
+                self._socket.rcvtimeo = ticking
 
     def wake(self) -> None:
         """End a wait that `receive` is in, and all that follow. For signal handlers in the same thread."""
@@ -159,6 +166,8 @@ class Channel:
         """Give everything back: sockets, threads, file descriptors. A reply on its way has LINGER to leave."""
         if self.closed:
             return
+        if self._file is not None and _identity(_path_of(self.endpoint)) == self._file:
+            os.unlink(_path_of(self.endpoint))  # libzmq leaves it
         with suppress(zmq.ZMQError):
             self._socket.disable_monitor()
         self._monitor.close(linger=0)
@@ -166,10 +175,25 @@ class Channel:
         self._context.term()
 
 
+def _path_of(endpoint: str) -> str:
+    """The path of a Unix socket, "" for all other endpoints."""
+    scheme, _, path = endpoint.partition("://")
+    return path if scheme == "ipc" and not path.startswith(("@", "*")) else ""
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Which file it is, None if there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
 def _refuse_bad_path(endpoint: str) -> None:
     """What libzmq accepts and should not: it takes over a path that another program listens to."""
-    scheme, _, path = endpoint.partition("://")
-    if scheme != "ipc" or path.startswith(("@", "*")) or not hasattr(socket, "AF_UNIX"):
+    path = _path_of(endpoint)
+    if not path or not hasattr(socket, "AF_UNIX"):
         return
     if len(os.fsencode(path)) > LONGEST_IPC_PATH:
         raise OSError(errno.ENAMETOOLONG, f"the path has more than {LONGEST_IPC_PATH} bytes", endpoint)

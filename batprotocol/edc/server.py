@@ -6,6 +6,7 @@ must not know what is decided, nor by whom.
 
 from __future__ import annotations
 
+import asyncio
 import time
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
@@ -53,7 +54,8 @@ class Server:
         self._session: Session | None = None
         self._kept = False
         self._turns: Callable[[], Generator[Turn, None, None] | None] = lambda: None
-        self._turns_async: Callable[[], AsyncGenerator[Turn, None] | None] = lambda: None
+        self._leaving = asyncio.Lock()
+        self._leave_until: float | None = None
         self._channel = Channel(endpoint, TICK if timeout is None else timeout)
         self.endpoint = self._channel.endpoint
 
@@ -87,10 +89,9 @@ class Server:
         return self
 
     async def __aexit__(self, *exception: object) -> None:
-        turns = self._turns_async()
         try:
-            if turns is not None:
-                await turns.aclose()
+            if self._session is not None:
+                await self._leave_async(self._session)
         finally:
             self._channel.close()
 
@@ -102,9 +103,7 @@ class Server:
         return turns
 
     def __aiter__(self) -> AsyncIterator[Turn]:
-        turns = self._simulation_async()
-        self._turns_async = weakref.ref(turns)
-        return turns
+        return self._simulation_async()
 
     def _simulation(self) -> Generator[Turn, None, None]:
         session = self._new_session()
@@ -137,10 +136,15 @@ class Server:
                 self._channel.send(session.answer())
         finally:
             try:
-                for pause in self._farewell(session):
-                    await self._channel.wait_async(pause)
+                await self._leave_async(session)
             finally:
                 self._close_unless_kept()
+
+    async def _leave_async(self, session: Session) -> None:
+        # An iteration that is left is closed by the event loop some time later, meanwhile the `with` may be left, too.
+        async with self._leaving:
+            for pause in self._farewell(session):
+                await self._channel.wait_async(pause)
 
     def _patiently(self, session: Session) -> bytes:
         since = time.monotonic() - self._channel.tick
@@ -165,6 +169,7 @@ class Server:
         if self._channel.closed:
             raise ValueError("the server is closed: use it in a `with` to serve several simulations")
         self._session = session = self._begin()
+        self._leave_until = None
         self._channel.forget_peer()
         return session
 
@@ -196,15 +201,15 @@ class Server:
 
         Batsim never times out: unless it is told to stop, and is answered once more after that, it waits for ever.
         """
-        until = time.monotonic() + FAREWELL
-        while not session.is_over and not self._channel.closed:
+        self._leave_until = self._leave_until or time.monotonic() + FAREWELL
+        while not session.is_over and not self._channel.closed and not self._channel.is_peer_gone():
             if self._channel.owes_reply:
                 self._channel.send(session.farewell())
-            elif session.init_text is None or self._channel.is_peer_gone() or time.monotonic() >= until:
+            elif session.init_text is None or time.monotonic() >= self._leave_until:
                 return
             else:
-                yield min(FAREWELL / 10, max(0.0, until - time.monotonic()))
-                frame = self._channel.receive_now()
+                yield FAREWELL / 10
+                frame = None if self._channel.closed else self._channel.receive_now()
                 if frame is not None:
                     session.overhear(frame)
 

@@ -34,9 +34,9 @@ class Doubles(Sequence[float]):
 
     def __init__(self, values: Iterable[float] = ()) -> None:
         if isinstance(values, Doubles):
-            object.__setattr__(self, "_bytes", values._bytes)
+            _set_bytes(self, values._bytes)
         else:
-            object.__setattr__(self, "_bytes", array("d", values).tobytes())
+            _set_bytes(self, array("d", values).tobytes())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Doubles:
@@ -47,9 +47,7 @@ class Doubles(Sequence[float]):
             swapped = array("d", data)
             swapped.byteswap()
             data = swapped.tobytes()
-        vector = cls.__new__(cls)
-        object.__setattr__(vector, "_bytes", bytes(data))
-        return vector
+        return _wrapped(bytes(data))
 
     def to_bytes(self) -> bytes:
         """The numbers as the wire has them: little-endian, eight bytes each."""
@@ -120,3 +118,14 @@ class Doubles(Sequence[float]):
         if len(self) <= 12:
             return f"Doubles({list(self)})"
         return f"Doubles([{', '.join(map(repr, self[:6]))}, ... {len(self) - 6} more])"
+
+
+_new: Any = Doubles.__new__
+_set_bytes: Any = Doubles.__dict__["_bytes"].__set__  # for __setattr__ refuses
+
+
+def _wrapped(data: bytes) -> Doubles:
+    """The vector of these bytes, in this machine's byte order."""
+    vector: Doubles = _new(Doubles)
+    _set_bytes(vector, data)
+    return vector

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 Seen = dict[Any, Any]
-"""What one decode has seen: how many more vector elements can be unshared (key 0), plans by place, long pieces by place."""
+"""What one decode has seen: how many more vector elements can be unshared (key 0), plans and long strings by place."""
 
 
 class Doubt(Exception):
@@ -130,6 +130,14 @@ def long_string(data: bytes, position: int, size: int, seen: Seen) -> str:
     return text
 
 
+def _spend(size: int, seen: Seen) -> None:
+    """Count the elements of a vector, of eight bytes at least. More than there are bytes for are shared: a bomb."""
+    left = seen[0] - size
+    if left < 0:
+        raise Doubt
+    seen[0] = left
+
+
 def offsets(data: bytes, position: int, offset: int, seen: Seen) -> tuple[int, ...]:
     """The offsets in a vector, each counted from its own place. A bomb, whose vectors share elements, is refused."""
     (size,) = U32(data, position)
@@ -137,10 +145,7 @@ def offsets(data: bytes, position: int, offset: int, seen: Seen) -> tuple[int, .
         if not offset:
             raise Doubt
         return ()
-    left = seen[0] - size
-    if left < 0:
-        raise Doubt
-    seen[0] = left
+    _spend(size, seen)
     return _STEPS[size](data, position + 4) if size < 64 else unpack_from(f"<{size}I", data, position + 4)
 
 
@@ -170,12 +175,9 @@ def doubles(data: bytes, position: int, offset: int, seen: Seen) -> Doubles:
     end = start + 8 * size
     if not offset or end > len(data):
         raise Doubt
-    if size < 8:
-        return Doubles.from_bytes(data[start:end])
-    vector: Doubles | None = seen.get(("doubles", position))
-    if vector is None:
-        vector = seen["doubles", position] = Doubles.from_bytes(data[start:end])
-    return vector
+    if size > 7:
+        _spend(size, seen)
+    return Doubles.from_bytes(data[start:end])
 
 
 def numbers(data: bytes, position: int, offset: int, seen: Seen) -> tuple[int, ...]:
@@ -183,12 +185,9 @@ def numbers(data: bytes, position: int, offset: int, seen: Seen) -> tuple[int, .
     (size,) = U32(data, position)
     if not offset or position + 4 + 4 * size > len(data):
         raise Doubt
-    if size < 8:
-        return unpack_from(f"<{size}I", data, position + 4)
-    vector: tuple[int, ...] | None = seen.get(("numbers", position))
-    if vector is None:
-        vector = seen["numbers", position] = unpack_from(f"<{size}I", data, position + 4)
-    return vector
+    if size > 7:
+        _spend(size // 2, seen)
+    return unpack_from(f"<{size}I", data, position + 4)
 
 
 # Writing. A message is written from its end to its start, as flatbuffers wants it: `append` takes the pieces in that

@@ -3,10 +3,11 @@
 enum Kind { BOOL, ENUM, INT32, UINT32, UINT64, DOUBLE, STRING, TABLE, UNION, STRINGS, DOUBLES, NUMBERS, TABLES };
 
 /* A field of a table. `entry` is where the vtable has its offset, `tag` where it has that of a union's tag; `place` and
-   `tag_place` are where we write them. `index` says which table, union or enum it is. */
+   `tag_place` are where we write them. `index` says which table, union or enum it is. Texts that come again and again
+   have `recurs` set, job ids do not. */
 typedef struct {
     const char *name;
-    uint8_t kind, required, optional, place, tag_place;
+    uint8_t kind, required, optional, recurs, place, tag_place;
     uint16_t entry, tag;
     int16_t index;
     int64_t number; /* the default of integers, enums and booleans */
@@ -44,363 +45,363 @@ typedef struct {
 } Vtable;
 
 static const Field FIELDS_OneShot[] = {
-    {"time", UINT64, 0, 0, 8, 8, 4, 4, -1, 0, 0.0},
-    {"time_unit", ENUM, 0, 0, 4, 4, 6, 6, 7, 0, 0.0},
+    {"time", UINT64, 0, 0, 0, 8, 8, 4, 4, -1, 0, 0.0},
+    {"time_unit", ENUM, 0, 0, 0, 4, 4, 6, 6, 7, 0, 0.0},
 };
 
 static const Field FIELDS_FinitePeriodNumber[] = {
-    {"nb_periods", UINT32, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"nb_periods", UINT32, 0, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
 };
 
 static const Field FIELDS_Periodic[] = {
-    {"period", UINT64, 0, 0, 12, 12, 4, 4, -1, 0, 0.0},
-    {"offset", UINT64, 0, 0, 20, 20, 6, 6, -1, 0, 0.0},
-    {"time_unit", ENUM, 0, 0, 4, 4, 8, 8, 7, 0, 0.0},
-    {"mode", UNION, 1, 0, 8, 5, 12, 10, 4, 0, 0.0},
+    {"period", UINT64, 0, 0, 0, 12, 12, 4, 4, -1, 0, 0.0},
+    {"offset", UINT64, 0, 0, 0, 20, 20, 6, 6, -1, 0, 0.0},
+    {"time_unit", ENUM, 0, 0, 0, 4, 4, 8, 8, 7, 0, 0.0},
+    {"mode", UNION, 1, 0, 0, 8, 5, 12, 10, 4, 0, 0.0},
 };
 
 static const Field FIELDS_CallMeLaterEvent[] = {
-    {"call_me_later_id", STRING, 1, 0, 8, 8, 4, 4, -1, 0, 0.0},
-    {"when", UNION, 1, 0, 12, 4, 8, 6, 14, 0, 0.0},
+    {"call_me_later_id", STRING, 1, 0, 1, 8, 8, 4, 4, -1, 0, 0.0},
+    {"when", UNION, 1, 0, 0, 12, 4, 8, 6, 14, 0, 0.0},
 };
 
 static const Field FIELDS_ChangeHostsPStateEvent[] = {
-    {"host_ids", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
-    {"pstate", UINT32, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
+    {"host_ids", STRING, 1, 0, 1, 4, 4, 4, 4, -1, 0, 0.0},
+    {"pstate", UINT32, 0, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
 };
 
 static const Field FIELDS_HostResources[] = {
-    {"host_ids", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"host_ids", STRING, 1, 0, 1, 4, 4, 4, 4, -1, 0, 0.0},
 };
 
 static const Field FIELDS_LinkResources[] = {
-    {"link_ids", STRINGS, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"link_ids", STRINGS, 1, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
 };
 
 static const Field FIELDS_ProbeAccumulationReset[] = {
-    {"new_value", DOUBLE, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"new_value", DOUBLE, 0, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
 };
 
 static const Field FIELDS_ProbeDataAccumulation[] = {
-    {"reset_mode", UNION, 1, 0, 8, 4, 6, 4, 10, 0, 0.0},
-    {"cumulative_function", ENUM, 0, 0, 5, 5, 8, 8, 1, 0, 0.0},
-    {"temporal_normalization", BOOL, 0, 0, 6, 6, 10, 10, -1, 0, 0.0},
+    {"reset_mode", UNION, 1, 0, 0, 8, 4, 6, 4, 10, 0, 0.0},
+    {"cumulative_function", ENUM, 0, 0, 0, 5, 5, 8, 8, 1, 0, 0.0},
+    {"temporal_normalization", BOOL, 0, 0, 0, 6, 6, 10, 10, -1, 0, 0.0},
 };
 
 static const Field FIELDS_QuantileFunction[] = {
-    {"threshold", DOUBLE, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"threshold", DOUBLE, 0, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
 };
 
 static const Field FIELDS_TemporalTriggerWrapper[] = {
-    {"temporal_trigger", UNION, 1, 0, 8, 4, 6, 4, 14, 0, 0.0},
+    {"temporal_trigger", UNION, 1, 0, 0, 8, 4, 6, 4, 14, 0, 0.0},
 };
 
 static const Field FIELDS_ThresholdFilteringFunction[] = {
-    {"threshold", DOUBLE, 0, 0, 8, 8, 4, 4, -1, 0, 0.0},
-    {"operator", ENUM, 0, 0, 4, 4, 6, 6, 0, 0, 0.0},
+    {"threshold", DOUBLE, 0, 0, 0, 8, 8, 4, 4, -1, 0, 0.0},
+    {"operator", ENUM, 0, 0, 0, 4, 4, 6, 6, 0, 0, 0.0},
 };
 
 static const Field FIELDS_CreateProbeEvent[] = {
-    {"probe_id", STRING, 1, 0, 12, 12, 4, 4, -1, 0, 0.0},
-    {"metrics", ENUM, 0, 0, 4, 4, 6, 6, 5, 0, 0.0},
-    {"resources", UNION, 1, 0, 16, 5, 10, 8, 11, 0, 0.0},
-    {"data_accumulation_strategy", UNION, 1, 0, 20, 6, 14, 12, 6, 0, 0.0},
-    {"measurement_triggering_policy", UNION, 1, 0, 24, 7, 18, 16, 8, 0, 0.0},
-    {"resources_aggregation_function", UNION, 1, 0, 28, 8, 22, 20, 12, 0, 0.0},
-    {"temporal_aggregation_function", UNION, 1, 0, 32, 9, 26, 24, 13, 0, 0.0},
-    {"emission_filtering_policy", UNION, 1, 0, 36, 10, 30, 28, 7, 0, 0.0},
+    {"probe_id", STRING, 1, 0, 1, 12, 12, 4, 4, -1, 0, 0.0},
+    {"metrics", ENUM, 0, 0, 0, 4, 4, 6, 6, 5, 0, 0.0},
+    {"resources", UNION, 1, 0, 0, 16, 5, 10, 8, 11, 0, 0.0},
+    {"data_accumulation_strategy", UNION, 1, 0, 0, 20, 6, 14, 12, 6, 0, 0.0},
+    {"measurement_triggering_policy", UNION, 1, 0, 0, 24, 7, 18, 16, 8, 0, 0.0},
+    {"resources_aggregation_function", UNION, 1, 0, 0, 28, 8, 22, 20, 12, 0, 0.0},
+    {"temporal_aggregation_function", UNION, 1, 0, 0, 32, 9, 26, 24, 13, 0, 0.0},
+    {"emission_filtering_policy", UNION, 1, 0, 0, 36, 10, 30, 28, 7, 0, 0.0},
 };
 
 static const Field FIELDS_EDCRequestedSimulationFeatures[] = {
-    {"dynamic_registration", BOOL, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
-    {"profile_reuse", BOOL, 0, 0, 5, 5, 6, 6, -1, 0, 0.0},
-    {"acknowledge_dynamic_jobs", BOOL, 0, 0, 6, 6, 8, 8, -1, 0, 0.0},
-    {"forward_profiles_on_job_submission", BOOL, 0, 0, 7, 7, 10, 10, -1, 0, 0.0},
-    {"forward_profiles_on_jobs_killed", BOOL, 0, 0, 8, 8, 12, 12, -1, 0, 0.0},
-    {"forward_profiles_on_simulation_begins", BOOL, 0, 0, 9, 9, 14, 14, -1, 0, 0.0},
+    {"dynamic_registration", BOOL, 0, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"profile_reuse", BOOL, 0, 0, 0, 5, 5, 6, 6, -1, 0, 0.0},
+    {"acknowledge_dynamic_jobs", BOOL, 0, 0, 0, 6, 6, 8, 8, -1, 0, 0.0},
+    {"forward_profiles_on_job_submission", BOOL, 0, 0, 0, 7, 7, 10, 10, -1, 0, 0.0},
+    {"forward_profiles_on_jobs_killed", BOOL, 0, 0, 0, 8, 8, 12, 12, -1, 0, 0.0},
+    {"forward_profiles_on_simulation_begins", BOOL, 0, 0, 0, 9, 9, 14, 14, -1, 0, 0.0},
 };
 
 static const Field FIELDS_EDCHelloEvent[] = {
-    {"batprotocol_version", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
-    {"batprotocol_commit", STRING, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
-    {"decision_component_name", STRING, 1, 0, 12, 12, 8, 8, -1, 0, 0.0},
-    {"decision_component_version", STRING, 1, 0, 16, 16, 10, 10, -1, 0, 0.0},
-    {"decision_component_commit", STRING, 0, 0, 20, 20, 12, 12, -1, 0, 0.0},
-    {"requested_simulation_features", TABLE, 1, 0, 24, 24, 14, 14, 25, 0, 0.0},
+    {"batprotocol_version", STRING, 1, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"batprotocol_commit", STRING, 0, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
+    {"decision_component_name", STRING, 1, 0, 0, 12, 12, 8, 8, -1, 0, 0.0},
+    {"decision_component_version", STRING, 1, 0, 0, 16, 16, 10, 10, -1, 0, 0.0},
+    {"decision_component_commit", STRING, 0, 0, 0, 20, 20, 12, 12, -1, 0, 0.0},
+    {"requested_simulation_features", TABLE, 1, 0, 0, 24, 24, 14, 14, 25, 0, 0.0},
 };
 
 static const Field FIELDS_CustomExecutorToHostMapping[] = {
-    {"mapping", NUMBERS, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"mapping", NUMBERS, 1, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
 };
 
 static const Field FIELDS_PredefinedExecutorPlacementStrategyWrapper[] = {
-    {"strategy", ENUM, 0, 0, 4, 4, 4, 4, 6, 0, 0.0},
+    {"strategy", ENUM, 0, 0, 0, 4, 4, 4, 4, 6, 0, 0.0},
 };
 
 static const Field FIELDS_AllocationPlacement[] = {
-    {"host_allocation", STRING, 1, 0, 8, 8, 4, 4, -1, 0, 0.0},
-    {"executor_placement", UNION, 1, 0, 12, 4, 8, 6, 1, 0, 0.0},
+    {"host_allocation", STRING, 1, 0, 1, 8, 8, 4, 4, -1, 0, 0.0},
+    {"executor_placement", UNION, 1, 0, 0, 12, 4, 8, 6, 1, 0, 0.0},
 };
 
 static const Field FIELDS_ProfileAllocationPlacement[] = {
-    {"profile_id", STRING, 1, 0, 8, 8, 4, 4, -1, 0, 0.0},
-    {"host_allocation", STRING, 1, 0, 12, 12, 6, 6, -1, 0, 0.0},
-    {"executor_placement", UNION, 1, 0, 16, 4, 10, 8, 1, 0, 0.0},
+    {"profile_id", STRING, 1, 0, 1, 8, 8, 4, 4, -1, 0, 0.0},
+    {"host_allocation", STRING, 1, 0, 1, 12, 12, 6, 6, -1, 0, 0.0},
+    {"executor_placement", UNION, 1, 0, 0, 16, 4, 10, 8, 1, 0, 0.0},
 };
 
 static const Field FIELDS_StorageHost[] = {
-    {"storage_name", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
-    {"host_id", UINT32, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
+    {"storage_name", STRING, 1, 0, 1, 4, 4, 4, 4, -1, 0, 0.0},
+    {"host_id", UINT32, 0, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
 };
 
 static const Field FIELDS_ExecuteJobEvent[] = {
-    {"job_id", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
-    {"allocation", TABLE, 1, 0, 8, 8, 6, 6, 29, 0, 0.0},
-    {"profile_allocation_override", TABLES, 0, 0, 12, 12, 8, 8, 30, 0, 0.0},
-    {"storage_placement", TABLES, 0, 0, 16, 16, 10, 10, 31, 0, 0.0},
+    {"job_id", STRING, 1, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"allocation", TABLE, 1, 0, 0, 8, 8, 6, 6, 29, 0, 0.0},
+    {"profile_allocation_override", TABLES, 0, 0, 0, 12, 12, 8, 8, 30, 0, 0.0},
+    {"storage_placement", TABLES, 0, 0, 0, 16, 16, 10, 10, 31, 0, 0.0},
 };
 
 static const Field FIELDS_GenericExternalEvent[] = {
-    {"data", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"data", STRING, 1, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
 };
 
 static const Field FIELDS_ExternalEventOccurredEvent[] = {
-    {"id", STRING, 1, 0, 8, 8, 4, 4, -1, 0, 0.0},
-    {"external_event", UNION, 1, 0, 12, 4, 8, 6, 2, 0, 0.0},
+    {"id", STRING, 1, 0, 0, 8, 8, 4, 4, -1, 0, 0.0},
+    {"external_event", UNION, 1, 0, 0, 12, 4, 8, 6, 2, 0, 0.0},
 };
 
 static const Field FIELDS_HostsPStateChangedEvent[] = {
-    {"host_ids", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
-    {"pstate", UINT32, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
+    {"host_ids", STRING, 1, 0, 1, 4, 4, 4, 4, -1, 0, 0.0},
+    {"pstate", UINT32, 0, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
 };
 
 static const Field FIELDS_HostsTurnedOnOffEvent[] = {
-    {"host_ids", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
-    {"state", UINT32, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
+    {"host_ids", STRING, 1, 0, 1, 4, 4, 4, 4, -1, 0, 0.0},
+    {"state", UINT32, 0, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
 };
 
 static const Field FIELDS_JobCompletedEvent[] = {
-    {"job_id", STRING, 1, 0, 8, 8, 4, 4, -1, 0, 0.0},
-    {"state", ENUM, 0, 0, 4, 4, 6, 6, 2, 0, 0.0},
-    {"return_code", INT32, 0, 0, 12, 12, 8, 8, -1, 0, 0.0},
+    {"job_id", STRING, 1, 0, 0, 8, 8, 4, 4, -1, 0, 0.0},
+    {"state", ENUM, 0, 0, 0, 4, 4, 6, 6, 2, 0, 0.0},
+    {"return_code", INT32, 0, 0, 0, 12, 12, 8, 8, -1, 0, 0.0},
 };
 
 static const Field FIELDS_Job[] = {
-    {"resource_request", UINT32, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
-    {"walltime", DOUBLE, 0, 1, 16, 16, 6, 6, -1, 0, 0.0},
-    {"extra_data", STRING, 0, 0, 8, 8, 8, 8, -1, 0, 0.0},
-    {"profile_id", STRING, 1, 0, 12, 12, 10, 10, -1, 0, 0.0},
+    {"resource_request", UINT32, 0, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"walltime", DOUBLE, 0, 1, 0, 16, 16, 6, 6, -1, 0, 0.0},
+    {"extra_data", STRING, 0, 0, 0, 8, 8, 8, 8, -1, 0, 0.0},
+    {"profile_id", STRING, 1, 0, 1, 12, 12, 10, 10, -1, 0, 0.0},
 };
 
 static const Field FIELDS_DelayProfile[] = {
-    {"delay", DOUBLE, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"delay", DOUBLE, 0, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
 };
 
 static const Field FIELDS_ForkJoinCompositionProfile[] = {
-    {"profile_ids", STRINGS, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"profile_ids", STRINGS, 1, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
 };
 
 static const Field FIELDS_ParallelTaskDataStagingBetweenStoragesProfile[] = {
-    {"bytes_to_transfer", DOUBLE, 0, 0, 12, 12, 4, 4, -1, 0, 0.0},
-    {"emitter_storage_name", STRING, 1, 0, 4, 4, 6, 6, -1, 0, 0.0},
-    {"receiver_storage_name", STRING, 1, 0, 8, 8, 8, 8, -1, 0, 0.0},
+    {"bytes_to_transfer", DOUBLE, 0, 0, 0, 12, 12, 4, 4, -1, 0, 0.0},
+    {"emitter_storage_name", STRING, 1, 0, 0, 4, 4, 6, 6, -1, 0, 0.0},
+    {"receiver_storage_name", STRING, 1, 0, 0, 8, 8, 8, 8, -1, 0, 0.0},
 };
 
 static const Field FIELDS_ParallelTaskHomogeneousProfile[] = {
-    {"computation_amount", DOUBLE, 0, 0, 8, 8, 4, 4, -1, 0, 0.0},
-    {"communication_amount", DOUBLE, 0, 0, 16, 16, 6, 6, -1, 0, 0.0},
-    {"generation_strategy", ENUM, 0, 0, 4, 4, 8, 8, 3, 0, 0.0},
+    {"computation_amount", DOUBLE, 0, 0, 0, 8, 8, 4, 4, -1, 0, 0.0},
+    {"communication_amount", DOUBLE, 0, 0, 0, 16, 16, 6, 6, -1, 0, 0.0},
+    {"generation_strategy", ENUM, 0, 0, 0, 4, 4, 8, 8, 3, 0, 0.0},
 };
 
 static const Field FIELDS_ParallelTaskMergeCompositionProfile[] = {
-    {"profile_ids", STRINGS, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"profile_ids", STRINGS, 1, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
 };
 
 static const Field FIELDS_ParallelTaskOnStorageHomogeneousProfile[] = {
-    {"storage_name", STRING, 1, 0, 8, 8, 4, 4, -1, 0, 0.0},
-    {"bytes_to_read", DOUBLE, 0, 0, 12, 12, 6, 6, -1, 0, 0.0},
-    {"bytes_to_write", DOUBLE, 0, 0, 20, 20, 8, 8, -1, 0, 0.0},
-    {"generation_strategy", ENUM, 0, 0, 4, 4, 10, 10, 3, 0, 0.0},
+    {"storage_name", STRING, 1, 0, 1, 8, 8, 4, 4, -1, 0, 0.0},
+    {"bytes_to_read", DOUBLE, 0, 0, 0, 12, 12, 6, 6, -1, 0, 0.0},
+    {"bytes_to_write", DOUBLE, 0, 0, 0, 20, 20, 8, 8, -1, 0, 0.0},
+    {"generation_strategy", ENUM, 0, 0, 0, 4, 4, 10, 10, 3, 0, 0.0},
 };
 
 static const Field FIELDS_ParallelTaskProfile[] = {
-    {"computation_vector", DOUBLES, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
-    {"communication_matrix", DOUBLES, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
+    {"computation_vector", DOUBLES, 0, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"communication_matrix", DOUBLES, 0, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
 };
 
 static const Field FIELDS_SequentialCompositionProfile[] = {
-    {"repetition_count", UINT32, 0, 0, 4, 4, 4, 4, -1, 1, 0.0},
-    {"profile_ids", STRINGS, 1, 0, 8, 8, 6, 6, -1, 0, 0.0},
+    {"repetition_count", UINT32, 0, 0, 0, 4, 4, 4, 4, -1, 1, 0.0},
+    {"profile_ids", STRINGS, 1, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
 };
 
 static const Field FIELDS_TraceReplayProfile[] = {
-    {"trace_type", ENUM, 0, 0, 4, 4, 4, 4, 8, 0, 0.0},
-    {"filename", STRING, 1, 0, 8, 8, 6, 6, -1, 0, 0.0},
+    {"trace_type", ENUM, 0, 0, 0, 4, 4, 4, 4, 8, 0, 0.0},
+    {"filename", STRING, 1, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
 };
 
 static const Field FIELDS_ProfileAndId[] = {
-    {"id", STRING, 1, 0, 8, 8, 4, 4, -1, 0, 0.0},
-    {"profile", UNION, 1, 0, 12, 4, 8, 6, 9, 0, 0.0},
-    {"extra_data", STRING, 0, 0, 16, 16, 10, 10, -1, 0, 0.0},
+    {"id", STRING, 1, 0, 0, 8, 8, 4, 4, -1, 0, 0.0},
+    {"profile", UNION, 1, 0, 0, 12, 4, 8, 6, 9, 0, 0.0},
+    {"extra_data", STRING, 0, 0, 0, 16, 16, 10, 10, -1, 0, 0.0},
 };
 
 static const Field FIELDS_JobSubmittedEvent[] = {
-    {"job_id", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
-    {"job", TABLE, 1, 0, 8, 8, 6, 6, 40, 0, 0.0},
-    {"submission_time", DOUBLE, 0, 0, 16, 16, 8, 8, -1, 0, 0.0},
-    {"profile", TABLE, 0, 0, 12, 12, 10, 10, 50, 0, 0.0},
+    {"job_id", STRING, 1, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"job", TABLE, 1, 0, 0, 8, 8, 6, 6, 40, 0, 0.0},
+    {"submission_time", DOUBLE, 0, 0, 0, 16, 16, 8, 8, -1, 0, 0.0},
+    {"profile", TABLE, 0, 0, 0, 12, 12, 10, 10, 50, 0, 0.0},
 };
 
 static const Field FIELDS_KillProgressAtomicProfile[] = {
-    {"profile_id", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
-    {"progress", DOUBLE, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
+    {"profile_id", STRING, 1, 0, 1, 4, 4, 4, 4, -1, 0, 0.0},
+    {"progress", DOUBLE, 0, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
 };
 
 static const Field FIELDS_KillProgressForkJoinProfile[] = {
-    {"profile_id", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
-    {"tasks_progress", TABLES, 1, 0, 8, 8, 6, 6, 55, 0, 0.0},
+    {"profile_id", STRING, 1, 0, 1, 4, 4, 4, 4, -1, 0, 0.0},
+    {"tasks_progress", TABLES, 1, 0, 0, 8, 8, 6, 6, 55, 0, 0.0},
 };
 
 static const Field FIELDS_KillProgressSequentialProfile[] = {
-    {"profile_id", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
-    {"current_repetition", UINT32, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
-    {"current_task_index", UINT32, 0, 0, 12, 12, 8, 8, -1, 0, 0.0},
-    {"current_task_progress", TABLE, 1, 0, 16, 16, 10, 10, 55, 0, 0.0},
+    {"profile_id", STRING, 1, 0, 1, 4, 4, 4, 4, -1, 0, 0.0},
+    {"current_repetition", UINT32, 0, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
+    {"current_task_index", UINT32, 0, 0, 0, 12, 12, 8, 8, -1, 0, 0.0},
+    {"current_task_progress", TABLE, 1, 0, 0, 16, 16, 10, 10, 55, 0, 0.0},
 };
 
 static const Field FIELDS_KillProgressWrapper[] = {
-    {"kill_progress", UNION, 1, 0, 8, 4, 6, 4, 3, 0, 0.0},
+    {"kill_progress", UNION, 1, 0, 0, 8, 4, 6, 4, 3, 0, 0.0},
 };
 
 static const Field FIELDS_JobAndProgress[] = {
-    {"job_id", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
-    {"wrapper", TABLE, 1, 0, 8, 8, 6, 6, 55, 0, 0.0},
+    {"job_id", STRING, 1, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"wrapper", TABLE, 1, 0, 0, 8, 8, 6, 6, 55, 0, 0.0},
 };
 
 static const Field FIELDS_JobsKilledEvent[] = {
-    {"job_ids", STRINGS, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
-    {"progresses", TABLES, 1, 0, 8, 8, 6, 6, 56, 0, 0.0},
-    {"profiles", TABLES, 0, 0, 12, 12, 8, 8, 50, 0, 0.0},
+    {"job_ids", STRINGS, 1, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"progresses", TABLES, 1, 0, 0, 8, 8, 6, 6, 56, 0, 0.0},
+    {"profiles", TABLES, 0, 0, 0, 12, 12, 8, 8, 50, 0, 0.0},
 };
 
 static const Field FIELDS_KillJobsEvent[] = {
-    {"job_ids", STRINGS, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"job_ids", STRINGS, 1, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
 };
 
 static const Field FIELDS_AggregatedProbeData[] = {
-    {"data", DOUBLE, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"data", DOUBLE, 0, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
 };
 
 static const Field FIELDS_VectorialProbeData[] = {
-    {"data", DOUBLES, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"data", DOUBLES, 1, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
 };
 
 static const Field FIELDS_ProbeDataEmittedEvent[] = {
-    {"probe_id", STRING, 1, 0, 8, 8, 4, 4, -1, 0, 0.0},
-    {"resources", UNION, 1, 0, 12, 4, 8, 6, 11, 0, 0.0},
-    {"metrics", ENUM, 0, 0, 5, 5, 10, 10, 5, 0, 0.0},
-    {"data", UNION, 1, 0, 16, 6, 14, 12, 5, 0, 0.0},
-    {"manually_triggered", BOOL, 0, 0, 7, 7, 16, 16, -1, 0, 0.0},
-    {"nb_emitted", UINT32, 0, 0, 20, 20, 18, 18, -1, 0, 0.0},
-    {"nb_triggered", UINT32, 0, 0, 24, 24, 20, 20, -1, 0, 0.0},
+    {"probe_id", STRING, 1, 0, 1, 8, 8, 4, 4, -1, 0, 0.0},
+    {"resources", UNION, 1, 0, 0, 12, 4, 8, 6, 11, 0, 0.0},
+    {"metrics", ENUM, 0, 0, 0, 5, 5, 10, 10, 5, 0, 0.0},
+    {"data", UNION, 1, 0, 0, 16, 6, 14, 12, 5, 0, 0.0},
+    {"manually_triggered", BOOL, 0, 0, 0, 7, 7, 16, 16, -1, 0, 0.0},
+    {"nb_emitted", UINT32, 0, 0, 0, 20, 20, 18, 18, -1, 0, 0.0},
+    {"nb_triggered", UINT32, 0, 0, 0, 24, 24, 20, 20, -1, 0, 0.0},
 };
 
 static const Field FIELDS_RegisterJobEvent[] = {
-    {"job_id", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
-    {"job", TABLE, 1, 0, 8, 8, 6, 6, 40, 0, 0.0},
+    {"job_id", STRING, 1, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"job", TABLE, 1, 0, 0, 8, 8, 6, 6, 40, 0, 0.0},
 };
 
 static const Field FIELDS_RegisterProfileEvent[] = {
-    {"profile", TABLE, 1, 0, 4, 4, 4, 4, 50, 0, 0.0},
+    {"profile", TABLE, 1, 0, 0, 4, 4, 4, 4, 50, 0, 0.0},
 };
 
 static const Field FIELDS_RejectJobEvent[] = {
-    {"job_id", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"job_id", STRING, 1, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
 };
 
 static const Field FIELDS_RequestedCallEvent[] = {
-    {"call_me_later_id", STRING, 1, 0, 8, 8, 4, 4, -1, 0, 0.0},
-    {"last_periodic_call", BOOL, 0, 0, 4, 4, 6, 6, -1, 0, 0.0},
+    {"call_me_later_id", STRING, 1, 0, 1, 8, 8, 4, 4, -1, 0, 0.0},
+    {"last_periodic_call", BOOL, 0, 0, 0, 4, 4, 6, 6, -1, 0, 0.0},
 };
 
 static const Field FIELDS_ResetProbeEvent[] = {
-    {"probe_id", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
-    {"new_value", DOUBLE, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
+    {"probe_id", STRING, 1, 0, 1, 4, 4, 4, 4, -1, 0, 0.0},
+    {"new_value", DOUBLE, 0, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
 };
 
 static const Field FIELDS_ExternalEventListAndFilename[] = {
-    {"name", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
-    {"filename", STRING, 1, 0, 8, 8, 6, 6, -1, 0, 0.0},
+    {"name", STRING, 1, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"filename", STRING, 1, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
 };
 
 static const Field FIELDS_HostProperty[] = {
-    {"key", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
-    {"value", STRING, 1, 0, 8, 8, 6, 6, -1, 0, 0.0},
+    {"key", STRING, 1, 0, 1, 4, 4, 4, 4, -1, 0, 0.0},
+    {"value", STRING, 1, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
 };
 
 static const Field FIELDS_Host[] = {
-    {"id", UINT32, 0, 0, 8, 8, 4, 4, -1, 0, 0.0},
-    {"name", STRING, 1, 0, 12, 12, 6, 6, -1, 0, 0.0},
-    {"pstate", UINT32, 0, 0, 16, 16, 8, 8, -1, 0, 0.0},
-    {"pstate_count", UINT32, 0, 0, 20, 20, 10, 10, -1, 1, 0.0},
-    {"state", ENUM, 0, 0, 4, 4, 12, 12, 4, 0, 0.0},
-    {"properties", TABLES, 0, 0, 24, 24, 14, 14, 68, 0, 0.0},
-    {"zone_properties", TABLES, 0, 0, 28, 28, 16, 16, 68, 0, 0.0},
-    {"core_count", UINT32, 0, 0, 32, 32, 18, 18, -1, 1, 0.0},
-    {"computation_speed", DOUBLES, 1, 0, 36, 36, 20, 20, -1, 0, 0.0},
+    {"id", UINT32, 0, 0, 0, 8, 8, 4, 4, -1, 0, 0.0},
+    {"name", STRING, 1, 0, 0, 12, 12, 6, 6, -1, 0, 0.0},
+    {"pstate", UINT32, 0, 0, 0, 16, 16, 8, 8, -1, 0, 0.0},
+    {"pstate_count", UINT32, 0, 0, 0, 20, 20, 10, 10, -1, 1, 0.0},
+    {"state", ENUM, 0, 0, 0, 4, 4, 12, 12, 4, 0, 0.0},
+    {"properties", TABLES, 0, 0, 0, 24, 24, 14, 14, 68, 0, 0.0},
+    {"zone_properties", TABLES, 0, 0, 0, 28, 28, 16, 16, 68, 0, 0.0},
+    {"core_count", UINT32, 0, 0, 0, 32, 32, 18, 18, -1, 1, 0.0},
+    {"computation_speed", DOUBLES, 1, 0, 0, 36, 36, 20, 20, -1, 0, 0.0},
 };
 
 static const Field FIELDS_WorkloadAndFilename[] = {
-    {"name", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
-    {"filename", STRING, 1, 0, 8, 8, 6, 6, -1, 0, 0.0},
+    {"name", STRING, 1, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"filename", STRING, 1, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
 };
 
 static const Field FIELDS_SimulationBeginsEvent[] = {
-    {"batprotocol_version", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
-    {"batsim_version", STRING, 1, 0, 8, 8, 6, 6, -1, 0, 0.0},
-    {"batsim_commit", STRING, 0, 0, 12, 12, 8, 8, -1, 0, 0.0},
-    {"host_number", UINT32, 0, 0, 16, 16, 10, 10, -1, 0, 0.0},
-    {"computation_host_number", UINT32, 0, 0, 20, 20, 12, 12, -1, 0, 0.0},
-    {"computation_hosts", TABLES, 1, 0, 24, 24, 14, 14, 69, 0, 0.0},
-    {"storage_host_number", UINT32, 0, 0, 28, 28, 16, 16, -1, 0, 0.0},
-    {"storage_hosts", TABLES, 1, 0, 32, 32, 18, 18, 69, 0, 0.0},
-    {"batsim_arguments", STRINGS, 1, 0, 36, 36, 20, 20, -1, 0, 0.0},
-    {"batsim_execution_context_json", STRING, 1, 0, 40, 40, 22, 22, -1, 0, 0.0},
-    {"workloads", TABLES, 1, 0, 44, 44, 24, 24, 70, 0, 0.0},
-    {"external_event_lists", TABLES, 1, 0, 48, 48, 26, 26, 67, 0, 0.0},
-    {"profiles", TABLES, 0, 0, 52, 52, 28, 28, 50, 0, 0.0},
+    {"batprotocol_version", STRING, 1, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"batsim_version", STRING, 1, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
+    {"batsim_commit", STRING, 0, 0, 0, 12, 12, 8, 8, -1, 0, 0.0},
+    {"host_number", UINT32, 0, 0, 0, 16, 16, 10, 10, -1, 0, 0.0},
+    {"computation_host_number", UINT32, 0, 0, 0, 20, 20, 12, 12, -1, 0, 0.0},
+    {"computation_hosts", TABLES, 1, 0, 0, 24, 24, 14, 14, 69, 0, 0.0},
+    {"storage_host_number", UINT32, 0, 0, 0, 28, 28, 16, 16, -1, 0, 0.0},
+    {"storage_hosts", TABLES, 1, 0, 0, 32, 32, 18, 18, 69, 0, 0.0},
+    {"batsim_arguments", STRINGS, 1, 0, 0, 36, 36, 20, 20, -1, 0, 0.0},
+    {"batsim_execution_context_json", STRING, 1, 0, 0, 40, 40, 22, 22, -1, 0, 0.0},
+    {"workloads", TABLES, 1, 0, 0, 44, 44, 24, 24, 70, 0, 0.0},
+    {"external_event_lists", TABLES, 1, 0, 0, 48, 48, 26, 26, 67, 0, 0.0},
+    {"profiles", TABLES, 0, 0, 0, 52, 52, 28, 28, 50, 0, 0.0},
 };
 
 static const Field FIELDS_SimulationErrorEvent[] = {
-    {"error", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"error", STRING, 1, 0, 0, 4, 4, 4, 4, -1, 0, 0.0},
 };
 
 static const Field FIELDS_StopCallMeLaterEvent[] = {
-    {"call_me_later_id", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"call_me_later_id", STRING, 1, 0, 1, 4, 4, 4, 4, -1, 0, 0.0},
 };
 
 static const Field FIELDS_StopProbeEvent[] = {
-    {"probe_id", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
+    {"probe_id", STRING, 1, 0, 1, 4, 4, 4, 4, -1, 0, 0.0},
 };
 
 static const Field FIELDS_TriggerProbeEvent[] = {
-    {"probe_id", STRING, 1, 0, 8, 8, 4, 4, -1, 0, 0.0},
-    {"force_data_emission", BOOL, 0, 0, 4, 4, 6, 6, -1, 1, 0.0},
+    {"probe_id", STRING, 1, 0, 1, 8, 8, 4, 4, -1, 0, 0.0},
+    {"force_data_emission", BOOL, 0, 0, 0, 4, 4, 6, 6, -1, 1, 0.0},
 };
 
 static const Field FIELDS_TurnOnOffHostsEvent[] = {
-    {"host_ids", STRING, 1, 0, 4, 4, 4, 4, -1, 0, 0.0},
-    {"state", UINT32, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
+    {"host_ids", STRING, 1, 0, 1, 4, 4, 4, 4, -1, 0, 0.0},
+    {"state", UINT32, 0, 0, 0, 8, 8, 6, 6, -1, 0, 0.0},
 };
 
 static const Field FIELDS_EventAndTimestamp[] = {
-    {"timestamp", DOUBLE, 0, 0, 12, 12, 4, 4, -1, 0, 0.0},
-    {"event", UNION, 1, 0, 8, 4, 8, 6, 0, 0, 0.0},
+    {"timestamp", DOUBLE, 0, 0, 0, 12, 12, 4, 4, -1, 0, 0.0},
+    {"event", UNION, 1, 0, 0, 8, 4, 8, 6, 0, 0, 0.0},
 };
 
 static const Field FIELDS_Message[] = {
-    {"now", DOUBLE, 0, 0, 8, 8, 4, 4, -1, 0, 0.0},
-    {"events", TABLES, 1, 0, 4, 4, 6, 6, 78, 0, 0.0},
+    {"now", DOUBLE, 0, 0, 0, 8, 8, 4, 4, -1, 0, 0.0},
+    {"events", TABLES, 1, 0, 0, 4, 4, 6, 6, 78, 0, 0.0},
 };
 
 static const Table TABLES_[] = {

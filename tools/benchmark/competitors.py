@@ -56,7 +56,17 @@ def json_of(name: str) -> Competitor:
     return Competitor(f"JSON, {name} engine", "json", _own_json_encode, own_json.decode, use)
 
 
-GENERATED = Competitor("generated classes", "flatbuffers", generated_writing.encode, generated_reading.decode)
+def _with_numpy(wanted: bool) -> None:
+    generated_reading.with_numpy = generated_writing.with_numpy = wanted
+
+
+def _generated(name: str, numpy: bool) -> Competitor:
+    """The classes that flatc generates, which read and write vectors element by element or through numpy."""
+    prepare = partial(_with_numpy, numpy)
+    return Competitor(name, "flatbuffers", generated_writing.encode, generated_reading.decode, prepare)
+
+
+GENERATED = _generated("generated classes", numpy=False)
 
 
 def _json_encode(message: Message) -> bytes:
@@ -100,6 +110,7 @@ def _msgspec() -> Competitor:
 
 OTHERS = (
     GENERATED,
+    _generated("... with numpy", numpy=True),
     Competitor("json", "json", _json_encode, _json_decode),
     Competitor("orjson", "json", _orjson_encode, _orjson_decode),
     _msgspec(),

@@ -1,7 +1,7 @@
 """Reads messages with the classes that flatc generates, as a careful user of them does it by hand.
 
-Each field's accessor is called once, unions are looked up in a dict, and vectors of doubles go through numpy, the
-fastest way that the classes offer. Only what the workloads need is here.
+Each field's accessor is called once, and unions are looked up in a dict. Vectors of doubles are read element by
+element, as the classes do it, or through numpy, for those who have it. Only what the workloads need is here.
 """
 
 from __future__ import annotations
@@ -225,8 +225,19 @@ def _host(host: Host) -> model.Host:
             else tuple([_property(host.ZoneProperties(index)) for index in range(host.ZonePropertiesLength())])
         ),
         core_count=host.CoreCount(),
-        computation_speed=model.Doubles.from_bytes(host.ComputationSpeedAsNumpy().tobytes()),
+        computation_speed=_doubles(host, "ComputationSpeed"),
     )
+
+
+with_numpy = False
+"""Whether vectors of doubles go through numpy."""
+
+
+def _doubles(table: Any, name: str) -> model.Doubles:
+    if with_numpy:
+        return model.Doubles.from_bytes(getattr(table, f"{name}AsNumpy")().tobytes())
+    element = getattr(table, name)
+    return model.Doubles([element(index) for index in range(getattr(table, f"{name}Length")())])
 
 
 def _property(property: HostProperty) -> model.HostProperty:
@@ -260,7 +271,7 @@ def _hosts(table: Any) -> model.HostResources:
 def _vector(table: Any) -> model.VectorialProbeData:
     vectorial = VectorialProbeData()
     vectorial.Init(table.Bytes, table.Pos)
-    return model.VectorialProbeData(model.Doubles.from_bytes(vectorial.DataAsNumpy().tobytes()))
+    return model.VectorialProbeData(_doubles(vectorial, "Data"))
 
 
 _RESOURCES: dict[int, Callable[[Any], model.Resources]] = {Resources.HostResources: _hosts}

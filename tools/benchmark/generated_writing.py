@@ -198,8 +198,19 @@ def _vector(builder: Builder, places: list[int]) -> int:
     return vector
 
 
+with_numpy = False
+"""Whether vectors of doubles go through numpy."""
+
+
 def _doubles(builder: Builder, doubles: model.Doubles) -> int:
-    vector: int = builder.CreateNumpyVector(frombuffer(doubles.to_bytes()))
+    vector: int
+    if with_numpy:
+        vector = builder.CreateNumpyVector(frombuffer(doubles.to_bytes()))
+        return vector
+    builder.StartVector(8, len(doubles), 8)
+    for number in reversed(doubles):
+        builder.PrependFloat64(number)
+    vector = builder.EndVector()
     return vector
 
 

@@ -15,6 +15,7 @@ _KINDS = {
 }  # fmt: skip
 _VECTORS = {"string": "STRINGS", "float64": "DOUBLES", "uint32": "NUMBERS", "table": "TABLES"}
 _EVENTS = "Event"
+_RECURRING = {"call_me_later_id", "host_allocation", "host_ids", "key", "probe_id", "profile_id", "storage_name"}
 
 _HEAD = """\
 /* The schema as data for the native engine. Written by tools/compile_schema.py; never edited by hand. */
@@ -22,10 +23,11 @@ _HEAD = """\
 enum Kind { BOOL, ENUM, INT32, UINT32, UINT64, DOUBLE, STRING, TABLE, UNION, STRINGS, DOUBLES, NUMBERS, TABLES };
 
 /* A field of a table. `entry` is where the vtable has its offset, `tag` where it has that of a union's tag; `place` and
-   `tag_place` are where we write them. `index` says which table, union or enum it is. */
+   `tag_place` are where we write them. `index` says which table, union or enum it is. Texts that come again and again
+   have `recurs` set, job ids do not. */
 typedef struct {
     const char *name;
-    uint8_t kind, required, optional, place, tag_place;
+    uint8_t kind, required, optional, recurs, place, tag_place;
     uint16_t entry, tag;
     int16_t index;
     int64_t number; /* the default of integers, enums and booleans */
@@ -133,8 +135,8 @@ def _field(table: Table, f: Field, layouts: Layouts, numbers: dict[str, dict[str
     real = repr(f.default or 0.0) if f.type.kind == "float64" else "0.0"
     index = numbers[which.kind][which.name] if which.kind in numbers else -1
     return (
-        f'{{"{f.name}", {kind}, {int(f.required)}, {int(f.optional)}, {places[f.name]}, {places[tag.name]}, '
-        f"{4 + 2 * f.slot}, {4 + 2 * tag.slot}, {index}, {number}, {real}}}"
+        f'{{"{f.name}", {kind}, {int(f.required)}, {int(f.optional)}, {int(f.name in _RECURRING)}, '
+        f"{places[f.name]}, {places[tag.name]}, {4 + 2 * f.slot}, {4 + 2 * tag.slot}, {index}, {number}, {real}}}"
     )
 
 

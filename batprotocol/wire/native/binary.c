@@ -76,14 +76,14 @@ count_of(Reader *reader, size_t position, size_t width)
 }
 
 static inline PyObject *
-read_string(Reader *reader, size_t position)
+read_string(Reader *reader, size_t position, int recurs)
 {
     Py_ssize_t count = count_of(reader, position, 1);
     const char *text = (const char *)reader->data + position + 4;
     if (count < 0 || (size_t)count >= reader->size - position - 4 || text[count] != 0) {
         return NULL;
     }
-    return make_string(text, count);
+    return recurs ? recurring_string(text, count) : make_string(text, count);
 }
 
 static PyObject *
@@ -96,7 +96,7 @@ read_strings(Reader *reader, size_t position)
     PyObject *strings = PyTuple_New(count);
     for (Py_ssize_t index = 0; strings && index < count; index++) {
         size_t at = follow(reader, position + 4 + 4 * (size_t)index);
-        PyObject *text = at ? read_string(reader, at) : NULL;
+        PyObject *text = at ? read_string(reader, at, 0) : NULL;
         if (!text) {
             Py_CLEAR(strings);
             break;
@@ -205,7 +205,7 @@ read_field(Reader *reader, const Field *field, size_t position, size_t vtable, s
     }
     switch (field->kind) {
     case STRING:
-        return read_string(reader, at);
+        return read_string(reader, at, field->recurs);
     case STRINGS:
         return read_strings(reader, at);
     case DOUBLES:

@@ -157,7 +157,7 @@ escaped_string(Text *text)
 }
 
 static PyObject *
-parse_string(Text *text)
+parse_string(Text *text, int recurs)
 {
     const char *start;
     int ascii;
@@ -170,7 +170,7 @@ parse_string(Text *text)
         text->at = quote;
         return escaped_string(text);
     }
-    return make_string(start, size);
+    return recurs ? recurring_string(start, size) : make_string(start, size);
 }
 
 /* A number as JSON has it: where it ends, or NULL. `digits` and `scale` give it as an integer times a power of ten, if
@@ -331,10 +331,10 @@ parse_items(Text *text, const Field *field, int depth)
     if (!items) {
         return NULL;
     }
-    static const Field number = {"", UINT32, 1, 0, 0, 0, 0, 0, -1, 0, 0.0};
+    static const Field number = {"", UINT32, 1, 0, 0, 0, 0, 0, 0, -1, 0, 0.0};
     int more = peek(text) != ']';
     while (more) {
-        PyObject *item = field->kind == STRINGS   ? parse_string(text)
+        PyObject *item = field->kind == STRINGS   ? parse_string(text, 0)
                          : field->kind == NUMBERS ? parse_integer(text, &number)
                                                   : parse_table(text, field->index, depth + 1, NULL);
         if (!item || PyList_Append(items, item) < 0) {
@@ -404,7 +404,7 @@ parse_value(Text *text, const Field *field, int depth, int tag)
         }
         return parse_real(text, &number) ? PyFloat_FromDouble(number) : NULL;
     case STRING:
-        return parse_string(text);
+        return parse_string(text, field->recurs);
     case DOUBLES:
         return parse_doubles(text);
     case TABLE:
@@ -811,7 +811,7 @@ print_doubles(Output *output, PyObject *vector)
 static int
 print_items(Output *output, const Field *field, PyObject *items, int depth)
 {
-    static const Field number = {"", UINT32, 1, 0, 0, 0, 0, 0, -1, 0, 0.0};
+    static const Field number = {"", UINT32, 1, 0, 0, 0, 0, 0, 0, -1, 0, 0.0};
     if (!PyTuple_CheckExact(items) || !PUT(output, "[")) {
         return 0;
     }

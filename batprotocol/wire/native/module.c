@@ -3,6 +3,7 @@
 #include "engine.h"
 
 Bound bound;
+Recent recent_strings[RECENT_STRINGS];
 
 PyObject *
 enum_member(int index, int number)

@@ -1,0 +1,180 @@
+"""`batproto new`: files to start from. What is in them is all that it knows."""
+
+from __future__ import annotations
+
+import keyword
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from string import Template
+from typing import Final
+
+import click
+
+__all__ = ["new_scheduler"]
+
+_SCHEDULER: Final = Template('''\
+"""$class_name: a scheduler for Batsim. Each job starts as soon as it is first in the queue and enough hosts are free.
+
+Run it, and a simulation with it:
+
+    batproto run $module.py:$class_name -- batsim -p platform.xml -w workload.json --edc-socket-str {endpoint} ""
+
+Test it: pytest test_$module.py
+"""
+
+from __future__ import annotations
+
+from batprotocol import Job, JobCompletedEvent, JobSubmittedEvent, SimulationBeginsEvent
+from batprotocol.edc import Scheduler
+from procset import ProcSet
+
+
+class $class_name(Scheduler):
+    """There is an `on_...` method for each event that Batsim sends; those that are not here do nothing.
+
+    `self.reply` is what Batsim is told in return: `add_execute_job`, `add_reject_job`, `add_kill_jobs`,
+    `add_call_me_later` ... What Batsim would abort on raises a RuleViolation in the line that asks for it.
+    `self.now` is the simulated time, `self.conversation` knows all jobs and hosts, and `on_init(self, text)` gets the
+    initialization data. `features = EDCRequestedSimulationFeatures(...)` asks for more than the usual.
+    """
+
+    version = "0.1"
+
+    def __init__(self) -> None:
+        self.hosts = ProcSet()  # all hosts that execute jobs
+        self.free = ProcSet()  # those that have nothing to do
+        self.queue: dict[str, Job] = {}  # the jobs that wait, in the order of their submission
+        self.running: dict[str, ProcSet] = {}  # the jobs that run, and their hosts
+
+    def on_simulation_begins(self, event: SimulationBeginsEvent) -> None:
+        self.hosts = ProcSet(*(host.id for host in event.computation_hosts))
+        self.free = self.hosts.copy()
+
+    def on_job_submitted(self, event: JobSubmittedEvent) -> None:
+        if event.job.resource_request > len(self.hosts):
+            self.reply.add_reject_job(event.job_id)
+        else:
+            self.queue[event.job_id] = event.job
+
+    def on_job_completed(self, event: JobCompletedEvent) -> None:
+        self.free |= self.running.pop(event.job_id)
+
+    def decide(self) -> None:
+        """Called once for each message, when all its events have been told."""
+        for job_id, job in list(self.queue.items()):
+            if job.resource_request > len(self.free):
+                break  # the first job waits, and with it all others
+            hosts = ProcSet(*self.free[: job.resource_request])
+            self.reply.add_execute_job(job_id, hosts)
+            self.running[job_id] = hosts
+            self.free -= hosts
+            del self.queue[job_id]
+''')
+
+_TEST: Final = Template('''\
+"""What $class_name decides: a simulation is told in messages, without Batsim and without a socket."""
+
+from __future__ import annotations
+
+from batprotocol import (
+    Doubles,
+    ExecuteJobEvent,
+    FinalJobState,
+    Host,
+    Job,
+    Message,
+    MessageBuilder,
+    RejectJobEvent,
+    WorkloadAndFilename,
+)
+from batprotocol.edc import rehearse
+
+from $module import $class_name
+
+HOSTS = 4
+
+
+def begins() -> Message:
+    """The simulation begins, on four hosts."""
+    speed = Doubles([1e9])
+    builder = MessageBuilder()
+    builder.add_simulation_begins(
+        batsim_version="5.0.0",
+        computation_hosts=[Host(id=number, name=f"host{number}", computation_speed=speed) for number in range(HOSTS)],
+        workloads=[WorkloadAndFilename("w0", "workload.json")],
+    )
+    return builder.finish_message()
+
+
+def submitted(now: float, *jobs: tuple[str, int]) -> Message:
+    """These jobs are submitted, each a name and a number of hosts, and no others will be."""
+    builder = MessageBuilder(now)
+    for job_id, size in jobs:
+        builder.add_job_submitted(job_id, Job(resource_request=size, walltime=10.0, profile_id="w0!delay5"), now)
+    builder.add_all_static_jobs_have_been_submitted()
+    return builder.finish_message()
+
+
+def completed(now: float, job_id: str) -> Message:
+    """A job has ended."""
+    builder = MessageBuilder(now)
+    builder.add_job_completed(job_id, FinalJobState.COMPLETED_SUCCESSFULLY)
+    return builder.finish_message()
+
+
+def ends(now: float) -> Message:
+    """The simulation has ended."""
+    builder = MessageBuilder(now)
+    builder.add_simulation_ends()
+    return builder.finish_message()
+
+
+def executed(reply: Message) -> dict[str, str]:
+    """The jobs that a reply executes, and where."""
+    events = [event for event in reply.events if isinstance(event, ExecuteJobEvent)]
+    return {event.job_id: event.allocation.host_allocation for event in events}
+
+
+def test_jobs_start_in_order_when_there_is_room() -> None:
+    simulation = [
+        begins(),
+        submitted(1.0, ("w0!1", 3), ("w0!2", 2)),
+        completed(6.0, "w0!1"),
+        completed(11.0, "w0!2"),
+        ends(12.0),
+    ]
+    replies = rehearse($class_name(), simulation)
+    assert [executed(reply) for reply in replies] == [{}, {"w0!1": "0-2"}, {"w0!2": "0-1"}, {}, {}]
+
+
+def test_a_job_that_can_never_start_is_rejected() -> None:
+    replies = rehearse($class_name(), [begins(), submitted(1.0, ("w0!1", HOSTS + 1)), ends(2.0)])
+    assert [type(event) for event in replies[1].events] == [RejectJobEvent]
+''')
+
+_FILES: Final[Mapping[str, Template]] = {"{module}.py": _SCHEDULER, "test_{module}.py": _TEST}
+
+
+def new_scheduler(name: str) -> list[str]:
+    """Write a scheduler and its test into the current directory; the names of the files.
+
+    Args:
+        name: the scheduler's name in any fashion: `MyScheduler`, `my_scheduler`, `my-scheduler`.
+    """
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+", name)
+    module = "_".join(words).lower()
+    class_name = "".join(word[0].upper() + word[1:] for word in words)
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) or keyword.iskeyword(module):
+        raise click.UsageError(f"expected a name of letters and digits, such as MyScheduler, got {name!r}")
+    if module in sys.stdlib_module_names or module in ("batprotocol", "procset"):
+        raise click.UsageError(f"{module}.py would hide a module of Python or of this library; choose another name")
+    files = {Path(file.format(module=module)): template for file, template in _FILES.items()}
+    for file in files:
+        if file.exists():
+            raise click.ClickException(f"{file} exists already, nothing was written")
+    for file, template in files.items():
+        with file.open("x", encoding="utf-8") as stream:
+            stream.write(template.substitute(module=module, class_name=class_name))
+    return [str(file) for file in files]

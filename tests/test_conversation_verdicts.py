@@ -1,0 +1,129 @@
+"""What a real Batsim 5.0.0-rc2 made of odd replies, and of whole runs: `check` must say the same.
+
+The verdicts and runs kept with the tests are read everywhere, all of them where the recordings are at hand.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import lzma
+import tarfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import CORPUS, DATA, ROOT, SHARED, read_run, runs
+
+from batprotocol.conversation import Violation, check
+
+VERDICTS = SHARED / "verdicts" / "batsim-5.0.0-rc2.jsonl.xz"
+KEPT = DATA / "verdicts.jsonl"
+
+# Where Batsim did not survive and the conversation does not tell why. docs/conversation.md lists them too.
+DISAGREEMENTS = {
+    "multipart later reply": "the second ZeroMQ part of the reply is not in its bytes",
+    "cover__test_usage_trace-kill-usage": "the profile of the killed job was not forwarded",
+    "exec1by1-custom-mapping__test_various_profile_types-fail": "the profile of the mapped job was not forwarded",
+}
+
+
+@cache
+def verdicts() -> list[dict[str, Any]]:
+    """All verdicts where they are at hand, else those kept with the tests."""
+    if VERDICTS.is_file():
+        return [json.loads(line) for line in lzma.open(VERDICTS, "rt")]
+    return [json.loads(line) for line in KEPT.read_text().splitlines()]
+
+
+def judged(verdict: dict[str, Any]) -> list[Violation]:
+    return check([base64.b64decode(data) for _, data in verdict["messages"]])
+
+
+def is_fatal(violations: list[Violation]) -> bool:
+    return any(violation.is_fatal for violation in violations)
+
+
+def survived(archive: Path) -> bool:
+    """Whether Batsim ended a recorded run well."""
+    with tarfile.open(archive) as tar:
+        member = next(member for member in tar if member.name.endswith("run.json"))
+        file = tar.extractfile(member)
+        assert file is not None
+        run = json.load(file)
+    return bool(run["batsim_rc"] == 0)
+
+
+every_verdict = pytest.mark.parametrize(
+    "verdict", verdicts(), ids=lambda verdict: f"{verdict['name']} ({verdict['fmt']})"
+)
+every_run = pytest.mark.parametrize("archive", runs(), ids=lambda archive: archive.name.removesuffix(".tar.xz"))
+
+
+@every_verdict
+def test_verdicts(verdict: dict[str, Any]) -> None:
+    violations = judged(verdict)
+    if verdict["name"] in DISAGREEMENTS:
+        assert not is_fatal(violations), "this is no disagreement any more"
+    else:
+        assert is_fatal(violations) is (verdict["verdict"] != "accepted"), [str(each) for each in violations]
+
+
+@every_verdict
+def test_batsim_itself_keeps_the_rules(verdict: dict[str, Any]) -> None:
+    assert [str(each) for each in judged(verdict) if each.message % 2 == 0] == []
+
+
+def test_figures() -> None:
+    """At least 95 of 100, and no false alarm."""
+    outcomes = [(is_fatal(judged(verdict)), verdict["verdict"] != "accepted") for verdict in verdicts()]
+    assert sum(said is true for said, true in outcomes) >= (0.95 if VERDICTS.is_file() else 0.9) * len(outcomes)
+    assert not any(said and not true for said, true in outcomes)
+
+
+def test_deadlocks_are_told_from_errors() -> None:
+    deadlocks = [verdict for verdict in verdicts() if verdict["verdict"] == "deadlock"]
+    assert deadlocks
+    for verdict in deadlocks:
+        assert {each.severity for each in judged(verdict)} - {"warning"} == {"deadlock"}
+
+
+@every_run
+def test_runs(archive: Path) -> None:
+    violations = check([recorded.data for recorded in read_run(archive)])
+    if archive.name.removesuffix(".tar.xz").rpartition("__")[0] in DISAGREEMENTS:
+        assert not is_fatal(violations), "this is no disagreement any more"
+    else:
+        assert is_fatal(violations) is not survived(archive), [str(each) for each in violations]
+
+
+@every_run
+def test_batsim_itself_keeps_the_rules_in_runs(archive: Path) -> None:
+    """Also those of the documentation, whatever the decision component does."""
+    for rules in ("batsim-5.0.0-rc2", "protocol"):
+        violations = check([recorded.data for recorded in read_run(archive)], rules)
+        assert [str(each) for each in violations if each.message % 2 == 0] == []
+
+
+def test_the_kept_verdicts_are_small_and_genuine() -> None:
+    kept = [json.loads(line) for line in KEPT.read_text().splitlines()]
+    assert 10 <= len(kept) <= 20
+    assert KEPT.stat().st_size < 150_000
+    assert {each["verdict"] for each in kept} == {"accepted", "refused", "crashed", "deadlock"}
+    if VERDICTS.is_file():
+        known = {(each["name"], each["fmt"]): each for each in verdicts()}
+        for each in kept:
+            assert each.items() <= known[each["name"], each["fmt"]].items()
+
+
+def test_disagreements_are_documented() -> None:
+    document = (ROOT / "docs" / "conversation.md").read_text()
+    for name in DISAGREEMENTS:
+        assert f"`{name}`" in document
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="the whole corpus is not here")
+def test_disagreements_exist() -> None:
+    known = {verdict["name"] for verdict in verdicts()} | {path.name.rpartition("__")[0] for path in runs()}
+    assert set(DISAGREEMENTS) <= known

@@ -1,0 +1,1 @@
+"""The schedulers in examples/: against the Batsim side of every recorded run, and for what each of them is there for."""
