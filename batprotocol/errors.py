@@ -10,7 +10,16 @@ from collections.abc import Sequence
 from reprlib import Repr
 from typing import Any
 
-__all__ = ["BuilderError", "DecodeError", "EncodeError", "HostSetError", "PeerGone", "PeerSilent", "ProtocolError", "RuleViolation"]
+__all__ = [
+    "BuilderError",
+    "DecodeError",
+    "EncodeError",
+    "HostSetError",
+    "PeerGone",
+    "PeerSilent",
+    "ProtocolError",
+    "RuleViolation",
+]
 
 
 _repr = Repr()

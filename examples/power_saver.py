@@ -107,7 +107,7 @@ class PowerSaver(FCFS):
 
 
 def sleep_pstate(host: Host) -> int | None:
-    """The first power state that a host can sleep in."""
+    """The first power state that a host can sleep in: `1` of `1:2:3, 4:5:6`, whose others are those on the way."""
     for each in host.properties or ():
         if each.key == "sleep_pstates" and each.value:
             return int(each.value.split(":")[0])

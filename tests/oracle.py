@@ -221,7 +221,7 @@ class Writer:
 
     def new_value(self, table: str, value: Any) -> int:
         wrapped = inner(table)
-        given = {}
+        given: dict[str, Any] = {}
         for field in TABLES[table].fields:
             if field.type.kind != "utype":
                 given |= self.field(table, field, value if field == wrapped else getattr(value, field.name))

@@ -9,16 +9,32 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import zmq
 from support import read_run
 
-from batprotocol import Message
-from batprotocol.wire import decode
+from batprotocol import (
+    Doubles,
+    EDCHelloEvent,
+    Event,
+    FinalJobState,
+    Host,
+    HostState,
+    Job,
+    JobCompletedEvent,
+    JobSubmittedEvent,
+    Message,
+    MessageBuilder,
+    SimulationEndsEvent,
+    WorkloadAndFilename,
+)
+from batprotocol.wire import decode, frames
 
 PATIENCE = 60.0
 """Seconds after which a test gives up waiting. No test measures time with it."""
+
+HOSTS = 4
 
 T = TypeVar("T")
 
@@ -45,9 +61,9 @@ class Peer:
         """Say this message in binary, and read the answer."""
         return decode(self.ask(message.to_binary()))
 
-    def replay(self, frames: Sequence[bytes]) -> list[bytes]:
+    def replay(self, told: Sequence[bytes]) -> list[bytes]:
         """Say all these frames; the answers."""
-        return [self.ask(frame) for frame in frames]
+        return [self.ask(frame) for frame in told]
 
     def close(self) -> None:
         self.socket.close()
@@ -95,6 +111,54 @@ class InThread(Generic[T]):
             self._error = error
 
 
+# What a simulator says: there is one job, and four hosts
+
+
+def begins(**changes: Any) -> Message:
+    builder = MessageBuilder()
+    given: dict[str, Any] = {
+        "batsim_version": "5.0.0-rc2",
+        "computation_hosts": [
+            Host(id=number, name=f"host{number}", state=HostState.IDLE, computation_speed=Doubles([1e9]))
+            for number in range(HOSTS)
+        ],
+        "workloads": [WorkloadAndFilename("w0", "workload.json")],
+    }
+    builder.add_simulation_begins(**given | changes)
+    return builder.finish_message()
+
+
+def said(now: float, *events: Event) -> Message:
+    builder = MessageBuilder(now)
+    for event in events:
+        builder.add(event)
+    return builder.finish_message()
+
+
+def submitted(now: float, job_id: str = "w0!1", size: int = HOSTS) -> Message:
+    job = Job(resource_request=size, walltime=100.0, profile_id="w0!delay")
+    return said(now, JobSubmittedEvent(job_id=job_id, job=job, submission_time=now))
+
+
+def completed(now: float, job_id: str = "w0!1") -> Message:
+    return said(now, JobCompletedEvent(job_id=job_id, state=FinalJobState.COMPLETED_SUCCESSFULLY))
+
+
+def ends(now: float) -> Message:
+    return said(now, SimulationEndsEvent())
+
+
+def begun(peer: Peer) -> Peer:
+    """The handshake, and the first message."""
+    hello = frames.decode_hello(peer.ask(frames.encode_init("init")))
+    assert [type(event) for event in hello.message.events] == [EDCHelloEvent]
+    peer.say(begins())
+    return peer
+
+
+# What Batsim has said
+
+
 def batsim_side(archive: Path) -> list[bytes]:
     """All frames that Batsim sent in a recorded run, the initialization data first."""
     return [message.data for message in read_run(archive) if message.direction == "b2e"]
@@ -102,9 +166,9 @@ def batsim_side(archive: Path) -> list[bytes]:
 
 def main(endpoint: str, archive: str, count: str | None = None, status: str = "0") -> None:
     """As a program: replay a run, or its first so many frames, and exit with this status."""
-    frames = batsim_side(Path(archive))
+    told = batsim_side(Path(archive))
     with Peer(endpoint) as peer:
-        peer.replay(frames[: int(count)] if count else frames)
+        peer.replay(told[: int(count)] if count else told)
     sys.exit(int(status))
 
 

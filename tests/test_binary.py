@@ -6,7 +6,7 @@ import itertools
 import math
 import random
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any, NamedTuple
@@ -386,6 +386,11 @@ def vtable_before(buffer: Buffer) -> int:
     return buffer.find("table", PROFILE) - 2**31 + 1
 
 
+def vtable_just_before(buffer: Buffer) -> int:
+    buffer.put("i", buffer.find("table", "events[0]"), buffer.find("table", "events[0]") + 1)
+    return -1
+
+
 def vtable_after(buffer: Buffer) -> int:
     buffer.put("i", buffer.find("table", PROFILE), -(2**31))
     return len(buffer.data)
@@ -425,6 +430,7 @@ FAULTS = [
     Fault("offset of the message outside", "", "leads outside the message", lambda b: b.put("I", 0, len(b.data) + 1)),
     Fault("offset of the message 0", "", "leads to itself", lambda b: b.put("I", 0, 0)),
     Fault("vtable before the message", PROFILE, "the vtable of a ProfileAndId lies outside", vtable_before),
+    Fault("vtable at byte -1", "events[0]", "the vtable of a EventAndTimestamp lies outside", vtable_just_before),
     Fault("vtable after the message", PROFILE, "the vtable of a ProfileAndId lies outside", vtable_after),
     Fault("vtable of odd size", PROFILE, "the vtable of a ProfileAndId has an impossible size, 7", odd_vtable),
     Fault("vtable too small", PROFILE, "the vtable of a ProfileAndId has an impossible size, 2", small_vtable),
@@ -579,25 +585,67 @@ def shared_events(event: Event, count: int, *, junk: int = 0) -> bytes:
     return bytes(writer.builder.Output()) + bytes(junk)
 
 
-def fork_join_chain(levels: int, width: int, *, junk: int = 0) -> bytes:
-    """Fork-joins in fork-joins, each holding the next one `width` times: `width ** levels` of the last."""
+def killed(writer: Writer, wrapper: int, more: Sequence[Event] = (), junk: int = 0) -> bytes:
+    """A message of a killed job, whose progress has been written to that place, and of other events."""
+    prepend = writer.builder.PrependUOffsetTRelative
+    job = writer.table("JobAndProgress", {"job_id": writer.text("j"), "wrapper": wrapper})
+    ids = writer.vector("JobsKilledEvent", "job_ids", prepend, [])
+    event = writer.table(
+        "JobsKilledEvent",
+        {"job_ids": ids, "progresses": writer.vector("JobsKilledEvent", "progresses", prepend, [job])},
+    )
+    first = writer.table("EventAndTimestamp", {"timestamp": 0.0, "event_type": 6, "event": event})
+    events = writer.vector("Message", "events", prepend, [first, *map(writer.envelope, more)])
+    writer.builder.Finish(writer.table("Message", {"now": 0.0, "events": events}))
+    return bytes(writer.builder.Output()) + bytes(junk)
+
+
+def fork_join(writer: Writer, tasks: int) -> int:
+    """Write a fork-join, the vector of its tasks being there, and its wrapper; return the place of the wrapper."""
+    place = writer.table("KillProgressForkJoinProfile", {"profile_id": writer.text("f"), "tasks_progress": tasks})
+    return writer.table("KillProgressWrapper", {"kill_progress_type": 3, "kill_progress": place})
+
+
+def sequence(writer: Writer, task: int) -> int:
+    """The same of a sequence, of which one task is told."""
+    fields = {"profile_id": writer.text("s"), "current_task_progress": task}
+    place = writer.table("KillProgressSequentialProfile", fields)
+    return writer.table("KillProgressWrapper", {"kill_progress_type": 2, "kill_progress": place})
+
+
+def tasks_vector(writer: Writer, tasks: Sequence[int]) -> int:
+    name, prepend = "KillProgressForkJoinProfile", writer.builder.PrependUOffsetTRelative
+    return writer.vector(name, "tasks_progress", prepend, list(tasks))
+
+
+def fork_joins(widths: Sequence[int], *, more: Sequence[Event] = (), junk: int = 0) -> bytes:
+    """Fork-joins in fork-joins, each holding the next one so many times: the product of the widths of the last."""
     writer = Writer()
-    builder = writer.builder
     below = writer.value("KillProgressWrapper", KillProgressAtomicProfile("p", 0.5))
+    for width in reversed(widths):
+        below = fork_join(writer, tasks_vector(writer, [below] * width))
+    return killed(writer, below, more, junk)
+
+
+def shared_at_two_depths(levels: int, lower: int, vector: bool) -> bytes:
+    """Sequences in a fork-join, so many, which hangs in a first fork-join and so many levels lower too.
+
+    Args:
+        levels: how many sequences, one in the other, are shared.
+        lower: how many sequences are around the lower one.
+        vector: whether the vector of a fork-join is what is shared, instead of the outermost sequence.
+    """
+    writer = Writer()
+    shared = writer.value("KillProgressWrapper", KillProgressAtomicProfile("p", 0.5))
     for _ in range(levels):
-        tasks = writer.vector(
-            "KillProgressForkJoinProfile", "tasks_progress", builder.PrependUOffsetTRelative, [below] * width
-        )
-        fork = writer.table("KillProgressForkJoinProfile", {"profile_id": writer.text("f"), "tasks_progress": tasks})
-        below = writer.table("KillProgressWrapper", {"kill_progress_type": 3, "kill_progress": fork})
-    job = writer.table("JobAndProgress", {"job_id": writer.text("j"), "wrapper": below})
-    ids = writer.vector("JobsKilledEvent", "job_ids", builder.PrependUOffsetTRelative, [])
-    jobs = writer.vector("JobsKilledEvent", "progresses", builder.PrependUOffsetTRelative, [job])
-    killed = writer.table("JobsKilledEvent", {"job_ids": ids, "progresses": jobs})
-    event = writer.table("EventAndTimestamp", {"timestamp": 0.0, "event_type": 6, "event": killed})
-    events = writer.vector("Message", "events", builder.PrependUOffsetTRelative, [event])
-    builder.Finish(writer.table("Message", {"now": 0.0, "events": events}))
-    return bytes(builder.Output()) + bytes(junk)
+        shared = sequence(writer, shared)
+    tasks = tasks_vector(writer, [shared])
+    deep = fork_join(writer, tasks) if vector else shared
+    for _ in range(lower):
+        deep = sequence(writer, deep)
+    # What comes first in the vector is read first, and is not too deep.
+    first = fork_join(writer, tasks) if vector else shared
+    return killed(writer, fork_join(writer, tasks_vector(writer, [first, deep])))
 
 
 def pointing_into(tail: bytes, step: int, event: Event, count: int, ends: str) -> bytes:
@@ -657,12 +705,12 @@ BOMBS = [
     # Measuring makes it ten times slower, and the number of tables bounds its memory too.
     Bomb("one deep event, 20,000 times", lambda: shared_events(CHAIN, 20_000, junk=900_000), TABLES, measured=False),
     Bomb("one wide event, 50,000 times", lambda: shared_events(WIDE, 50_000, junk=500_000)),
-    Bomb("fork-joins of 2, 15 deep", lambda: fork_join_chain(15, 2)),
-    Bomb("fork-joins of 2, 29 deep", lambda: fork_join_chain(29, 2), TABLES),
-    Bomb("fork-joins of 2, 29 deep, in a large message", lambda: fork_join_chain(29, 2, junk=300_000), TABLES),
-    Bomb("fork-joins of 8,000, 29 deep", lambda: fork_join_chain(29, 8_000), TABLES),
-    Bomb("fork-join of 60,000", lambda: fork_join_chain(1, 60_000)),
-    Bomb("fork-joins too deep", lambda: fork_join_chain(30, 2), "tables nest more than 64 deep"),
+    Bomb("fork-joins of 2, 15 deep", lambda: fork_joins([2] * 15)),
+    Bomb("fork-joins of 2, 29 deep", lambda: fork_joins([2] * 29), TABLES),
+    Bomb("fork-joins of 2, 29 deep, in a large message", lambda: fork_joins([2] * 29, junk=300_000), TABLES),
+    Bomb("fork-joins of 8,000, 29 deep", lambda: fork_joins([8_000] * 29), TABLES),
+    Bomb("fork-join of 60,000", lambda: fork_joins([60_000])),
+    Bomb("fork-joins too deep", lambda: fork_joins([2] * 30), "tables nest more than 64 deep"),
     Bomb("one text, 50,000 times in a vector", one_text_in_a_vector),
     Bomb("one text in 4,000 tables", one_text),
     Bomb("one vector in 2,000 tables", one_vector),
@@ -714,3 +762,35 @@ def test_the_readers_agree_on_bombs(bomb: Bomb) -> None:
             with pytest.raises(DecodeError) as again:
                 Message.from_binary(data)
             assert again.value.args[:3] == refused.value.args[:3]
+
+
+MILLION = (21_739, 22)  # the widths of fork-joins that make just so many tables of a message
+ALMOST = (2_551, 195)  # two less
+CALL = CallMeLaterEvent(call_me_later_id="c", when=OneShot(1))  # three tables
+
+
+@pytest.mark.parametrize("junk", [0, 5_000_000])
+def test_a_million_tables_and_no_more(junk: int) -> None:
+    """The limit of the C++ library's verifier, to the table; in a large message the engines count by themselves."""
+    fine, one_more = fork_joins(MILLION, junk=junk), fork_joins(ALMOST, more=[CALL], junk=junk)
+    assert len(carefully(fine).events) == 1
+    for _ in each_engine():
+        assert len(Message.from_binary(fine).events) == 1
+        with pytest.raises(DecodeError, match="the message has more than 1000000 tables"):
+            Message.from_binary(one_more)
+
+
+@pytest.mark.parametrize("vector", [False, True])
+def test_what_is_shared_is_deep_wherever_it_hangs(vector: bool) -> None:
+    # The wrapper of the lower task is table 7 of those one in the other, each sequence and the fork-join of the vector
+    # take two with their wrappers, and the last progress is the last table.
+    most = (64 - 8) // 2 - vector
+    for levels in (1, 10):
+        fine, too_deep = (shared_at_two_depths(levels, most - levels + more, vector) for more in (0, 1))
+        assert carefully(fine) == read(fine)
+        for _ in each_engine():
+            assert Message.from_binary(fine) == read(fine)
+            with pytest.raises(DecodeError, match="tables nest more than 64 deep"):
+                Message.from_binary(too_deep)
+        with pytest.raises(DecodeError, match="tables nest more than 64 deep"):
+            reader.read(too_deep)

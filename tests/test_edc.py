@@ -12,11 +12,10 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 import zmq
-from replay import InThread, Peer
+from replay import HOSTS, PATIENCE, InThread, Peer, begins, begun, completed, ends, said, submitted
 from support import ROOT
 
 from batprotocol import (
@@ -28,12 +27,8 @@ from batprotocol import (
     EDCHelloEvent,
     EDCRequestedSimulationFeatures,
     Event,
-    FinalJobState,
     ForceSimulationStopEvent,
-    Host,
-    HostState,
     Job,
-    JobCompletedEvent,
     JobSubmittedEvent,
     Message,
     MessageBuilder,
@@ -42,7 +37,6 @@ from batprotocol import (
     RequestedCallEvent,
     SimulationEndsEvent,
     SimulationErrorEvent,
-    WorkloadAndFilename,
     decode,
 )
 from batprotocol.edc import Reply, Scheduler, Session, Turn, rehearse, run, serve
@@ -51,42 +45,7 @@ from batprotocol.edc.session import hello_message
 from batprotocol.errors import PeerGone, PeerSilent, RuleViolation
 from batprotocol.wire import frames, json
 
-HOSTS = 4
 ANY_PORT = "tcp://127.0.0.1:*"
-
-
-def begins(**changes: Any) -> Message:
-    builder = MessageBuilder()
-    given: dict[str, Any] = {
-        "batsim_version": "5.0.0-rc2",
-        "computation_hosts": [
-            Host(id=number, name=f"host{number}", state=HostState.IDLE, computation_speed=[1e9])  # type: ignore[arg-type]  # iterables become Doubles
-            for number in range(HOSTS)
-        ],
-        "workloads": [WorkloadAndFilename("w0", "workload.json")],
-    }
-    builder.add_simulation_begins(**given | changes)
-    return builder.finish_message()
-
-
-def said(now: float, *events: Event) -> Message:
-    builder = MessageBuilder(now)
-    for event in events:
-        builder.add(event)
-    return builder.finish_message()
-
-
-def submitted(now: float, job_id: str = "w0!1", size: int = HOSTS) -> Message:
-    job = Job(resource_request=size, walltime=100.0, profile_id="w0!delay")
-    return said(now, JobSubmittedEvent(job_id=job_id, job=job, submission_time=now))
-
-
-def completed(now: float, job_id: str = "w0!1") -> Message:
-    return said(now, JobCompletedEvent(job_id=job_id, state=FinalJobState.COMPLETED_SUCCESSFULLY))
-
-
-def ends(now: float) -> Message:
-    return said(now, SimulationEndsEvent())
 
 
 SIMULATION = [
@@ -104,14 +63,6 @@ class Everywhere(Scheduler):
         self.reply.add_execute_job(event.job_id, f"0-{HOSTS - 1}")
 
 
-def begun(peer: Peer) -> Peer:
-    """The handshake, and the first message."""
-    hello = frames.decode_hello(peer.ask(frames.encode_init("init")))
-    assert [type(event) for event in hello.message.events] == [EDCHelloEvent]
-    peer.say(begins())
-    return peer
-
-
 def whole(peer: Peer) -> list[Message]:
     """A whole simulation, of one job; the replies."""
     frames.decode_hello(peer.ask(frames.encode_init("init")))
@@ -127,6 +78,12 @@ def stopped(peer: Peer, first: Message) -> bool:
 
 def types(messages: list[Message]) -> list[list[str]]:
     return [[type(event).__name__ for event in message.events] for message in messages]
+
+
+@pytest.fixture(autouse=True)
+def _no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The peers here do answer, but nobody knows when their threads are let run."""
+    monkeypatch.setattr("batprotocol.edc.server.FAREWELL", PATIENCE)
 
 
 # Schedulers
@@ -445,9 +402,13 @@ def test_an_exception_in_the_loop_stops_the_simulation() -> None:
     server = serve(ANY_PORT)
     batsim = InThread(lambda peer: stopped(begun(peer), submitted(1.0)))
     batsim(server.endpoint)
-    with pytest.raises(ZeroDivisionError), server:
+
+    def loop() -> None:
         for turn in server:
             assert 1 / (1.0 - turn.message.now)
+
+    with pytest.raises(ZeroDivisionError):
+        loop()
     assert batsim.join()
     assert server._channel.closed
 
@@ -477,9 +438,9 @@ def test_a_simulation_that_begins_right_after_one_that_died() -> None:
         turns = iter(server)
         InThread(script)(server.endpoint)
         assert next(turns).message == begins()
+        batsim = InThread(lambda peer: died.wait() and whole(peer))
+        batsim(server.endpoint)
         with pytest.raises(PeerGone, match="before its message 4"):
-            batsim = InThread(lambda peer: died.wait() and whole(peer))
-            batsim(server.endpoint)
             next(turns)
         assert [turn.message for turn in server] == SIMULATION
         batsim.join()
@@ -514,11 +475,12 @@ def test_silence_at_first() -> None:
         run(Scheduler(), ANY_PORT, timeout=0.05)
 
 
-def test_silence_in_the_middle() -> None:
+def test_silence_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("batprotocol.edc.server.FAREWELL", 0.1)
     done = threading.Event()
     try:
         with pytest.raises(PeerSilent, match="no message 4"):
-            run(Scheduler(), ANY_PORT, timeout=0.3, on_bound=InThread(lambda peer: begun(peer) and done.wait()))
+            run(Scheduler(), ANY_PORT, timeout=1.5, on_bound=InThread(lambda peer: begun(peer) and done.wait()))
     finally:
         done.set()
 
@@ -544,6 +506,24 @@ def test_garbage_in_the_middle(garbage: list[bytes], reason: str) -> None:
     batsim = InThread(script)
     with pytest.raises(DecodeError, match=reason):
         run(Scheduler(), ANY_PORT, on_bound=batsim)
+    assert batsim.join()
+
+
+@pytest.mark.parametrize("garbage", [[b"not a message"], [b"two", b"frames"], [b""]])
+def test_garbage_while_leaving(garbage: list[bytes]) -> None:
+    def script(peer: Peer) -> bool:
+        begun(peer)
+        assert types([peer.say(submitted(1.0))]) == [["ForceSimulationStopEvent"]]
+        peer.socket.send_multipart(garbage)
+        return decode(peer.socket.recv()).events == peer.say(ends(1.0)).events == ()
+
+    class Failing(Scheduler):
+        def on_job_submitted(self, event: JobSubmittedEvent) -> None:
+            raise LookupError("lost")
+
+    batsim = InThread(script)
+    with pytest.raises(LookupError, match="lost"):
+        run(Failing(), ANY_PORT, on_bound=batsim)
     assert batsim.join()
 
 
@@ -620,6 +600,19 @@ def test_an_async_loop_that_is_left_stops_the_simulation() -> None:
     assert asyncio.run(main()).join()
 
 
+def test_an_async_loop_in_a_with_that_is_not_async() -> None:
+    async def main() -> bool:
+        batsim = InThread(lambda peer: stopped(begun(peer), submitted(1.0)))
+        with serve(ANY_PORT) as server:
+            batsim(server.endpoint)
+            async for turn in server:
+                if turn.message.now:
+                    break
+        return batsim.join()
+
+    assert asyncio.run(main())
+
+
 def test_an_async_loop_does_not_block_the_others() -> None:
     async def main() -> None:
         server = serve(ANY_PORT, timeout=0.5)
@@ -641,19 +634,21 @@ def test_an_async_loop_can_be_cancelled() -> None:
             pass
 
     async def main() -> None:
-        ready = threading.Event()
+        begins_said, cancelled = threading.Event(), threading.Event()
 
         def script(peer: Peer) -> bool:
             begun(peer)
-            ready.set()
-            time.sleep(0.05)
+            begins_said.set()
+            cancelled.wait(PATIENCE)
             return stopped(peer, submitted(1.0))
 
         batsim = InThread(script)
         task = asyncio.create_task(loop(batsim))
-        while not ready.is_set():
+        while not begins_said.is_set():
             await asyncio.sleep(0.01)
         task.cancel()
+        await asyncio.sleep(0)
+        cancelled.set()
         with pytest.raises(asyncio.CancelledError):
             await task
         assert batsim.join()
@@ -770,7 +765,7 @@ def test_a_unix_socket_in_use_is_not_taken_over(tmp_path: Path) -> None:
 
 
 def test_a_port_in_use() -> None:
-    with serve(ANY_PORT) as server, pytest.raises(OSError, match="[Aa]ddress already in use") as caught:
+    with serve(ANY_PORT) as server, pytest.raises(OSError, match=r"[Aa]ddress already in use") as caught:
         serve(server.endpoint)
     assert caught.value.filename == server.endpoint
 

@@ -14,15 +14,14 @@ from pathlib import Path
 from typing import IO
 
 import pytest
-from replay import PATIENCE, Peer
+from replay import PATIENCE, Peer, begun
 from support import ROOT, runs
-from test_edc import begun
 
 SIGNALS = int(os.environ.get("BATPROTOCOL_TEST_SIGNALS", "25"))
 """How many signals are sent at random moments."""
 
-SOON = 1.0
-"""Seconds after which a signal must have ended a wait, or an exception the process."""
+SOON = float(os.environ.get("BATPROTOCOL_TEST_SOON", "20"))
+"""Seconds after which a signal must have ended a wait, or an exception the process. On a quiet machine, 1 will do."""
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")]), "PYTHONUTF8": "1"}
 BATPROTO = (sys.executable, "-m", "batprotocol")
@@ -308,7 +307,7 @@ def test_signals_end_the_program(kind: signal.Signals, status: int, ignored: boo
         endpoint_of(process)
         process.send_signal(kind)
         since = time.monotonic()
-        assert process.communicate()[1] == ""
+        assert process.communicate()[1].strip() == ""
         assert process.returncode == status
         assert time.monotonic() - since < SOON
 
@@ -348,20 +347,18 @@ def test_signals_end_the_command_too(moment: str) -> None:
         ("EASYBackfilling2", "easy_backfilling2", "EASYBackfilling2"),
     ],
 )
-def test_a_new_scheduler_passes_its_test_and_runs(tmp_path: Path, name: str, module: str, class_name: str) -> None:
+def test_a_new_scheduler_runs(tmp_path: Path, name: str, module: str, class_name: str) -> None:
     done = batproto("new", "scheduler", name, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, f"wrote {module}.py\nwrote test_{module}.py\n")
-    tested = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-        env=ENVIRONMENT,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "2 passed" in tested.stdout, tested.stdout
     ended = batproto("run", f"{module}.py:{class_name}", "--", *REPLAY, BINARY, "3", "0", cwd=tmp_path)
     assert "ended with exit status 0 before the simulation was over" in ended.stderr
+
+
+def test_a_new_scheduler_passes_its_test(tmp_path: Path) -> None:
+    batproto("new", "scheduler", "MyScheduler", cwd=tmp_path)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
+    tested = subprocess.run(command, env=ENVIRONMENT, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "2 passed" in tested.stdout, tested.stdout
 
 
 def test_a_new_scheduler_overwrites_nothing(tmp_path: Path) -> None:

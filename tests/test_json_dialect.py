@@ -112,7 +112,7 @@ TEXTS += [
     "Millisecond Second Millisecond",
     "Infinity ",
 ]
-ESCAPED = words(r"5\u0020 \t5 \u0035 5\n \x35 \u0000 5\u0000 Secon\u0064 \u0053econd \/ tru\u0065")
+ESCAPED = words(r"5\u0020 \t5 \u0035 5\n \x35 \u0000 5\u0000 Secon\u0064 \u0053econd \/ tru\u0065 R\u0065jectJobEvent")
 STRINGS = [
     text.encode()
     for text in words(r"""
@@ -434,6 +434,11 @@ KNOWN = [
     *(Known("union type", text, "RejectJobEvent") for text in ('"RejectJobEvent"', "3", '"3"', "'RejectJobEvent'")),
     *(Known("union type", text, REFUSED) for text in ('"Nothing"', "30", "256", "-1", "NONE", '"NONE"', "0", "null")),
     *(Known("union type", text, REFUSED) for text in ('"Event.RejectJobEvent"', '"rejectjobevent"')),
+    *(
+        Known("union type", text, REFUSED)
+        for text in ('"R\\u0065jectJobEvent"', '"RejectJobEvent "', '" RejectJobEvent"')
+    ),
+    *(Known("enum", text, REFUSED) for text in ('"Secon\\u0064"', '" Second"', '"Second "')),
     Known("union type after its union", '"RejectJobEvent"', "RejectJobEvent"),
     Known("union type after its union", '"NONE"', REFUSED),
     *(Known("string", text, "é") for text in ('"é"', '"\\u00e9"', '"\\u00E9"', "'é'", '"\\xc3\\xa9"')),
@@ -518,6 +523,7 @@ REFUSED_TEXTS = [
     f'{{"events":[{{{ENDED}}},]}}',
     '{"events":[{"event_type":"SimulationEndsEvent"}]}',
     '{"events":[{"event":{}}]}',
+    '{"events":[{"event":{},"timestamp":1,"event_type":"SimulationEndsEvent"}]}',
     '{"events":[{"event_type":"NONE","event":{}}]}',
     '{"events":[{"event_type":"RejectJobEvent","event":{}}]}',
     '{"events":[{"event_type":"RejectJobEvent","event":{"job_id":null}}]}',

@@ -7,16 +7,29 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import typing
 from pathlib import Path
 from random import Random
 from types import ModuleType
 
 import pytest
 from batprotocol._schema import codec
+from engines import needs_native
 from support import ROOT
 
 from batprotocol.errors import DecodeError
-from batprotocol.model import Message, RejectJobEvent
+from batprotocol.model import (
+    CallMeLaterEvent,
+    Event,
+    KillJobsEvent,
+    Message,
+    ParallelTaskProfile,
+    Periodic,
+    ProfileAndId,
+    RegisterProfileEvent,
+    RejectJobEvent,
+    SimulationEndsEvent,
+)
 from batprotocol.wire import binary, engine, reader
 
 sys.path.append(str(ROOT / "tools"))
@@ -40,10 +53,41 @@ def test_changed_messages(format: str, part: int) -> None:
     assert tally.outcomes["DecodeError"] > count // 4
 
 
+SMALL = [
+    Message(1.0, (SimulationEndsEvent(timestamp=1.0),)),
+    Message(2.0, (KillJobsEvent(job_ids=("a", "b")), RejectJobEvent(job_id="c"))),
+    Message(3.0, (RegisterProfileEvent(profile=ProfileAndId("p", ParallelTaskProfile([1.0], [2.0]), "x")),)),
+    Message(4.0, (CallMeLaterEvent(call_me_later_id="c", when=Periodic(2)),)),
+]
+
+
+@pytest.mark.parametrize("message", SMALL, ids=["end", "two", "profile", "call"])
+def test_every_word_changed(message: Message) -> None:
+    """Every word of small messages set to all that is special there: nothing is left to chance."""
+    data = message.to_binary()
+    for at in range(0, len(data), 4):
+        for word in fuzz.special_words(at, len(data)):
+            changed = bytearray(data)
+            fuzz.put_word(changed, at, word)
+            fuzz.check("binary", bytes(changed), careful=True)
+
+
+@pytest.mark.parametrize("message", SMALL, ids=["end", "two", "profile", "call"])
+def test_every_character_changed(message: Message) -> None:
+    """Every character of small messages put out, and each that means something put in its place and before it."""
+    text = message.to_json().encode()
+    for at in range(len(text)):
+        fuzz.check("json", text[:at] + text[at + 1 :])
+        for character in b"{}[]:,\"'\\/ \n\0x01-.eN\xff":
+            fuzz.check("json", text[:at] + bytes([character]) + text[at:])
+            fuzz.check("json", text[:at] + bytes([character]) + text[at + 1 :])
+
+
 @pytest.mark.parametrize("format", fuzz.FORMATS)
 def test_what_is_changed_are_whole_messages(format: str) -> None:
     sources = fuzz.recordings(format)
-    assert len(sources) >= 20  # so many combinations of events
+    every_type = {class_.__name__ for class_ in typing.get_args(Event)}
+    assert {name for types in sources for name in types} == every_type - {"SimulationErrorEvent"}
     for messages in sources.values():
         for data in messages[:10]:
             assert fuzz.check(format, data, careful=True) == "message"
@@ -105,6 +149,20 @@ def test_faults_are_found(
     monkeypatch.setattr(module, name, fault)
     with pytest.raises(finding):
         fuzz.check("binary", data, careful=True)
+
+
+@needs_native
+def test_engines_that_differ_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(codec, "decode", wrong_message)
+    with pytest.raises(fuzz.Finding, match=r"python gives .* native gives"):
+        fuzz.check("binary", FAULTLESS)
+
+
+def test_a_writer_that_does_not_write_what_was_read_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    encode, times = codec.encode, iter(range(9))
+    monkeypatch.setattr(codec, "encode", lambda message: encode(Message(float(next(times)))))
+    with pytest.raises(fuzz.Finding, match="is not read the same"):
+        fuzz.check("binary", FAULTLESS, ("python",))
 
 
 def command(folder: Path, *arguments: str, program: str = "") -> subprocess.CompletedProcess[str]:

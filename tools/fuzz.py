@@ -26,7 +26,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support import read_run, runs
+from support import GOLDENS, read_run, runs
 
 from batprotocol.errors import DecodeError, EncodeError
 from batprotocol.model import Message
@@ -46,17 +46,20 @@ class Finding(Exception):
 
 @cache
 def recordings(format: str) -> Sources:
-    """Recorded messages by the types of their events: of the corpus where it is, else of those kept with the tests."""
-    found: dict[tuple[str, ...], set[bytes]] = {}
+    """Recorded messages by the types of their events: of the corpus where it is, else of those kept with the tests.
+
+    The examples of the builder are among them, so that every type of event is.
+    """
+    data = {path.read_bytes() for path in GOLDENS.glob({"binary": "*.bin", "json": "*.json"}[format])}
     for archive in runs():
-        if archive.stat().st_size > LARGE_ARCHIVE:
-            continue
-        for recorded in read_run(archive)[1:MESSAGES_OF_A_RUN]:
-            data = recorded.data[4:] if recorded.number == 1 else recorded.data
-            if recorded.is_json == (format == "json"):
-                message: Message = FORMATS[format].decode(data)
-                types = {type(event).__name__ for event in message.events}
-                found.setdefault(tuple(sorted(types)), set()).add(data)
+        if archive.name.endswith(f"__{format}.tar.xz") and archive.stat().st_size < LARGE_ARCHIVE:
+            _, hello, *rest = read_run(archive)[:MESSAGES_OF_A_RUN]
+            data |= {hello.data[4:], *(recorded.data for recorded in rest)}
+    found: dict[tuple[str, ...], set[bytes]] = {}
+    for each in data:
+        message: Message = FORMATS[format].decode(each)
+        types = {type(event).__name__ for event in message.events}
+        found.setdefault(tuple(sorted(types)), set()).add(each)
     return {types: sorted(messages, key=lambda data: (len(data), data)) for types, messages in sorted(found.items())}
 
 
@@ -229,7 +232,13 @@ def share(data: bytearray, random: Random, other: bytes) -> None:
 
 
 def set_word(data: bytearray, random: Random, other: bytes) -> None:
-    put_word(data, word_place(data, random), random.choice((*BOUNDARIES, len(data), len(data) - 4, len(data) // 4)))
+    at = word_place(data, random)
+    put_word(data, at, random.choice(special_words(at, len(data))))
+
+
+def special_words(at: int, size: int) -> tuple[int, ...]:
+    """What a word at this place of a message of that size can be: among others, what leads just beyond both ends."""
+    return (*BOUNDARIES, *(end + step for end in (at, size, size - at, -at) for step in (-4, -1, 0, 1, 4)), size // 4)
 
 
 def set_half(data: bytearray, random: Random, other: bytes) -> None:

@@ -67,7 +67,7 @@ class Channel:
             reason = _REASONS.get(error.errno) or zmq.strerror(error.errno or 0)
             raise OSError(error.errno, reason, endpoint) from None
         self.endpoint = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
-        self._file = _identity(_path_of(self.endpoint))
+        self._file = _identity(_path_of(endpoint))
 
     # Frames
 

@@ -218,6 +218,12 @@ def rehearse(
 
     Raises:
         RuleViolation: the scheduler asked for something that Batsim would not survive.
+
+    >>> from batprotocol import MessageBuilder
+    >>> builder = MessageBuilder()
+    >>> builder.add_simulation_begins(batsim_version="5.0.0", computation_hosts=[])
+    >>> rehearse(Scheduler(), [builder.finish_message()])
+    [Message(now=0.0, events=())]
     """
     session = Session(scheduler.hello, rules=rules)
     session.hear_init(init)

@@ -10,6 +10,7 @@ import asyncio
 import time
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
+from contextlib import suppress
 from typing import Final
 
 from batprotocol.conversation import DEFAULT_RULE_SET
@@ -23,8 +24,11 @@ __all__ = ["DEFAULT_ENDPOINT", "Server", "serve"]
 DEFAULT_ENDPOINT: Final = "tcp://*:28000"
 """Where Batsim looks for its decision component unless told otherwise: port 28000."""
 
-FAREWELL: Final = 0.5
+FAREWELL = 0.5
 """Seconds that leaving in the middle of a simulation may take. Batsim, when told to stop, takes milliseconds."""
+
+GLANCE: Final = 0.05
+"""Seconds after which it is looked whether the simulator is still there meanwhile."""
 
 
 class Server:
@@ -74,6 +78,8 @@ class Server:
         try:
             if turns is not None:
                 turns.close()
+            if self._session is not None:
+                self._leave(self._session)
         finally:
             self._channel.close()
 
@@ -118,8 +124,7 @@ class Server:
                 self._channel.send(session.answer())
         finally:
             try:
-                for pause in self._farewell(session):
-                    self._channel.wait(pause)
+                self._leave(session)
             finally:
                 self._close_unless_kept()
 
@@ -139,6 +144,10 @@ class Server:
                 await self._leave_async(session)
             finally:
                 self._close_unless_kept()
+
+    def _leave(self, session: Session) -> None:
+        for pause in self._farewell(session):
+            self._channel.wait(pause)
 
     async def _leave_async(self, session: Session) -> None:
         # An iteration that is left is closed by the event loop some time later, meanwhile the `with` may be left, too.
@@ -202,16 +211,17 @@ class Server:
         Batsim never times out: unless it is told to stop, and is answered once more after that, it waits for ever.
         """
         self._leave_until = self._leave_until or time.monotonic() + FAREWELL
-        while not session.is_over and not self._channel.closed and not self._channel.is_peer_gone():
+        while not self._channel.closed and not self._channel.is_peer_gone():
             if self._channel.owes_reply:
                 self._channel.send(session.farewell())
-            elif session.init_text is None or time.monotonic() >= self._leave_until:
+            elif session.is_over or session.init_text is None or time.monotonic() >= self._leave_until:
                 return
             else:
-                yield FAREWELL / 10
-                frame = None if self._channel.closed else self._channel.receive_now()
-                if frame is not None:
-                    session.overhear(frame)
+                yield GLANCE
+                with suppress(DecodeError):  # garbage is answered like all else
+                    frame = None if self._channel.closed else self._channel.receive_now()
+                    if frame is not None:
+                        session.overhear(frame)
 
     def _close_unless_kept(self) -> None:
         if not self._kept:
@@ -245,7 +255,8 @@ def serve(
     Returns:
         A `Server`, to be iterated over with `for` or `async for`. The handshake is not among the turns. A turn's reply
         is sent when the next turn is asked for. When the iteration is left early (`break`, an exception, Ctrl-C), the
-        simulator is told to stop, which takes half a second at most.
+        simulator is told to stop, which takes half a second at most. Step by step, it is `turns = iter(server)`, then
+        `turn = next(turns)` for each.
 
     Raises:
         OSError: the endpoint cannot be bound.

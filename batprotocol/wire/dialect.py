@@ -44,6 +44,7 @@ _ESCAPES = {
     for letter, character in zip("nrtbf\"'\\/", "\n\r\t\b\f\"'\\/", strict=True)
 }
 _PIECE = {quote: re.compile(rb"[^\x00-\x1f\\" + quote + rb"]+") for quote in (b'"', b"'")}
+_CLOSING = {b"{": b"}", b"[": b"]"}
 _HEX = {"u": re.compile(rb"[0-9a-fA-F]{4}"), "x": re.compile(rb"[0-9a-fA-F]{2}")}
 _BOM = b"\xef\xbb\xbf"
 _RANGES = {
@@ -55,9 +56,6 @@ _RANGES = {
     "uint64": (0, 2**64 - 1),
 }
 _STRING, _IDENTIFIER, _NUMERAL = "a string", "a word", "a number"
-# Nesting of values, where a table's field is one level and a vector's element another: whatever nests deeper holds more
-# tables than a message can.
-_MAX_NESTING = 2 * MAX_DEPTH
 
 
 @cache
@@ -206,16 +204,21 @@ class _Parser:
         """Read the table that starts here into `tree`, the fields in the order of the schema."""
         if depth > MAX_DEPTH:
             self.fail(f"tables nest more than {MAX_DEPTH} deep")
-        if self.peek() != b"{":
+        opening = self.peek()
+        if opening not in _CLOSING:
             self.fail(f"expected '{{' to open a {name}, found {self.found()}")
         self.at += 1
         fields = _fields(name)
+        # The dialect also takes a table as a vector of all its fields in order, without their names.
+        unnamed = list(fields) if opening == b"[" else None
         seen: set[str] = set()
-        if self.peek() != b"}":
-            self.member(name, fields, depth, tree, seen)
-            while self.peek() != b"}":
+        if self.peek() != _CLOSING[opening]:
+            self.member(name, fields, unnamed, depth, tree, seen)
+            while self.peek() != _CLOSING[opening]:
                 self.expect(b",", "a field")
-                self.member(name, fields, depth, tree, seen)
+                self.member(name, fields, unnamed, depth, tree, seen)
+        if unnamed and len(seen) != len(unnamed):
+            self.fail(f"expected all {len(unnamed)} fields of {name}, found {len(seen)}")
         for required in _required(name):
             if required not in tree:
                 self.path.append(required)
@@ -236,11 +239,25 @@ class _Parser:
             self.fail(f"expected the name of a field in quotes, found {self.found()}")
         return self.string()
 
-    def member(self, table: str, fields: dict[str, Field], depth: int, tree: Tree, seen: set[str]) -> None:
-        """Read one `name: value` of a table."""
+    def member(
+        self,
+        table: str,
+        fields: dict[str, Field],
+        unnamed: list[str] | None,
+        depth: int,
+        tree: Tree,
+        seen: set[str],
+    ) -> None:
+        """Read one `name: value` of a table, or just the value of the next of its fields."""
+        self.peek()
         start = self.at
-        name = self.key()
-        self.expect(b":", f"the name {name!r}")
+        if unnamed is None:
+            name = self.key()
+            self.expect(b":", f"the name {name!r}")
+        elif len(seen) < len(unnamed):
+            name = unnamed[len(seen)]
+        else:
+            self.fail(f"{table} has no more than {len(unnamed)} fields")
         field = fields.get(name)
         self.path.append(name)
         if field is None:
@@ -248,7 +265,7 @@ class _Parser:
                 self.fail(f"{table} has no field of this name", start)
             if self.skipped is not None:
                 self.skipped.append(".".join(self.path).replace(".[", "["))
-            self.skip(depth)
+            self.skip(depth + 1)
         elif field.type.kind not in ("string", "table", "union", "vector") or not self.is_null():
             if name in seen:
                 self.fail("this field is given more than once", start)
@@ -262,7 +279,7 @@ class _Parser:
         if word and word[0] == b"null":
             start = self.at
             self.at = word.end()
-            if self.peek() in (b",", b"}"):
+            if self.peek() in (b",", b"}", b"]"):
                 return True
             self.at = start
         return False
@@ -276,7 +293,7 @@ class _Parser:
             assert type_.element
             self.vector(name, type_.element, depth, tree)
         elif type_.kind in ("table", "union"):
-            member = type_.name if type_.kind == "table" else self.union_member(field, tree)
+            member = type_.name if type_.kind == "table" else self.union_member(field, depth, tree)
             child: Tree = {}
             tree[name] = child
             self.table(member, depth + 1, child)
@@ -316,14 +333,14 @@ class _Parser:
             items.append(self.number(element, optional=False))
         self.path.pop()
 
-    def union_member(self, field: Field, tree: Tree) -> str:
+    def union_member(self, field: Field, depth: int, tree: Tree) -> str:
         """The table of a union's value, from the type before it or, as the C++ parser does, right after it."""
         type_name = f"{field.name}_type"
         member = tree.get(type_name)
         if member is None:
             self.peek()
             start, path = self.at, list(self.path)
-            self.skip(0)
+            self.skip(depth + 1)
             self.expect(b",", "a union without its type before it")
             if self.key() == type_name:
                 self.expect(b":", f"the name {type_name!r}")
@@ -402,20 +419,19 @@ class _Parser:
         return names_of(type_.name).get(number, number)
 
     def skip(self, depth: int) -> None:
-        """Read any JSON value and forget it."""
-        if depth > _MAX_NESTING:
-            self.fail("values nest too deep")
+        """Read any JSON value and forget it. What nests in it counts as tables do, whatever it is."""
+        if depth > MAX_DEPTH:
+            self.fail(f"values nest more than {MAX_DEPTH} deep")
         first = self.peek()
-        if first not in (b"{", b"["):
+        if first not in _CLOSING:
             what, text, start = self.scalar()
             if what == _IDENTIFIER and text not in ("true", "false", "null"):
                 self.fail(f"expected a value, found {_quoted(text)}", start)
             return
-        closing = b"}" if first == b"{" else b"]"
         self.at += 1
-        if self.peek() != closing:
+        if self.peek() != _CLOSING[first]:
             self.skip_member(first, depth)
-            while self.peek() != closing:
+            while self.peek() != _CLOSING[first]:
                 self.expect(b",", "a value")
                 self.skip_member(first, depth)
         self.at += 1

@@ -28,6 +28,7 @@ __all__ = [
     "numbers",
     "offsets",
     "refuse",
+    "spend",
     "strings",
     "write_doubles",
     "write_long_string",
@@ -37,7 +38,7 @@ __all__ = [
 ]
 
 Seen = dict[Any, Any]
-"""What one decode has seen: how many more vector elements can be unshared (key 0), plans and long strings by place."""
+"""What one decode has seen: how many more units it may spend (key 0), plans and long strings by place."""
 
 
 class Doubt(Exception):
@@ -126,12 +127,16 @@ def long_string(data: bytes, position: int, size: int, seen: Seen) -> str:
         start = position + 4
         if data[start + size]:
             raise Doubt
+        spend(size // 8, seen)
         text = seen["string", position] = data[start : start + size].decode()
     return text
 
 
-def _spend(size: int, seen: Seen) -> None:
-    """Count the elements of a vector, of eight bytes at least. More than there are bytes for are shared: a bomb."""
+def spend(size: int, seen: Seen) -> None:
+    """Count what can make a bomb, in units of eight bytes. More than there are bytes for are shared.
+
+    The units also stand for tables: for each element of a vector and each level of recursion, there is one.
+    """
     left = seen[0] - size
     if left < 0:
         raise Doubt
@@ -145,7 +150,7 @@ def offsets(data: bytes, position: int, offset: int, seen: Seen) -> tuple[int, .
         if not offset:
             raise Doubt
         return ()
-    _spend(size, seen)
+    spend(size, seen)
     return _STEPS[size](data, position + 4) if size < 64 else unpack_from(f"<{size}I", data, position + 4)
 
 
@@ -176,7 +181,7 @@ def doubles(data: bytes, position: int, offset: int, seen: Seen) -> Doubles:
     if not offset or end > len(data):
         raise Doubt
     if size > 7:
-        _spend(size, seen)
+        spend(size, seen)
     return Doubles.from_bytes(data[start:end])
 
 
@@ -186,7 +191,7 @@ def numbers(data: bytes, position: int, offset: int, seen: Seen) -> tuple[int, .
     if not offset or position + 4 + 4 * size > len(data):
         raise Doubt
     if size > 7:
-        _spend(size // 2, seen)
+        spend(size // 2, seen)
     return unpack_from(f"<{size}I", data, position + 4)
 
 

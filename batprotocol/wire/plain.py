@@ -8,6 +8,7 @@ must be accepted there, and mean the same.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -17,6 +18,9 @@ from batprotocol.model import Doubles, Message
 from batprotocol.wire.binding import ENVELOPE, MAX_DEPTH, ROOT, class_of, enum_of, member_of, wrapped
 
 __all__ = ["read"]
+
+# A name of an enum's or union's member must not be spelled with escapes, which the standard library's parser hides.
+_ASCII_ESCAPE = re.compile(rb"\\u00[2-7]")
 
 _Read = Callable[[Any, int], Any]
 
@@ -30,6 +34,8 @@ class _NotPlain(Exception):
 def read(data: bytes) -> Message | None:
     """The message in this JSON text, or None if there is more to it."""
     try:
+        if _ASCII_ESCAPE.search(data):
+            return None
         found = json.loads(data.partition(b"\0")[0].decode(), object_pairs_hook=_unique)
         message: Message = _table(ROOT)(found, 1)
     except (_NotPlain, ValueError, OverflowError, RecursionError):
@@ -92,6 +98,8 @@ def _field(field: Field) -> _Read:
         members, tag = frozenset(UNIONS[field.type.name].members), f"{name}_type"
 
         def read_union(table: Any, depth: int) -> Any:
+            if next(key for key in table if key in (tag, name)) == name:
+                raise _NotPlain  # the type comes after the union
             member = table.get(tag)
             if type(member) is not str or member not in members:
                 raise _NotPlain

@@ -62,9 +62,8 @@ class _Reader:
 
     def need(self, offset: int, size: int, what: str) -> None:
         if offset < 0 or offset + size > len(self.data):
-            self.fail(
-                f"{what} lies outside the message, which has {len(self.data)} bytes", min(offset, len(self.data))
-            )
+            place = max(0, min(offset, len(self.data)))
+            self.fail(f"{what} lies outside the message, which has {len(self.data)} bytes", place)
 
     def message(self) -> Tree:
         if len(self.data) > MAX_SIZE:

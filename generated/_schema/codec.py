@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import Struct
 
 from batprotocol import model
-from batprotocol.wire.binding import MAX_DEPTH
+from batprotocol.wire.binding import MAX_DEPTH, MAX_TABLES
 from batprotocol.wire.layout import (
     PAD4,
     STRING,
@@ -18,6 +18,7 @@ from batprotocol.wire.layout import (
     numbers,
     offsets,
     refuse,
+    spend,
     strings,
     write_doubles,
     write_long_string,
@@ -2556,6 +2557,7 @@ _SLOTS_KillProgressAtomicProfile = (
 def _read_KillProgressAtomicProfile(data, position, seen, depth):
     if depth > MAX_DEPTH:
         raise Doubt
+    spend(1, seen)
     vtable = position - _I32(data, position)[0]
     known = vtable << 7 | 6
     plan = seen.get(known)
@@ -2621,6 +2623,7 @@ _SLOTS_KillProgressForkJoinProfile = (
 def _read_KillProgressForkJoinProfile(data, position, seen, depth):
     if depth > MAX_DEPTH:
         raise Doubt
+    spend(1, seen)
     vtable = position - _I32(data, position)[0]
     known = vtable << 7 | 7
     plan = seen.get(known)
@@ -2700,6 +2703,7 @@ _SLOTS_KillProgressSequentialProfile = (
 def _read_KillProgressSequentialProfile(data, position, seen, depth):
     if depth > MAX_DEPTH:
         raise Doubt
+    spend(1, seen)
     vtable = position - _I32(data, position)[0]
     known = vtable << 7 | 8
     plan = seen.get(known)
@@ -2764,6 +2768,7 @@ _SLOTS_KillProgressWrapper = (
 def _read_KillProgressWrapper(data, position, seen, depth):
     if depth > MAX_DEPTH:
         raise Doubt
+    spend(1, seen)
     vtable = position - _I32(data, position)[0]
     known = vtable << 7 | 9
     plan = seen.get(known)
@@ -4450,7 +4455,7 @@ _SLOTS_Message = (
 
 def decode(data):
     """Read a message from `bytes`; on anything unusual raise one of `layout.STUMBLES`."""
-    seen = {0: len(data) // 8}
+    seen = {0: min(len(data) // 8, MAX_TABLES // 11)}
     position = U32(data, 0)[0]
     vtable = position - _I32(data, position)[0]
     if vtable < 0:
@@ -4462,7 +4467,7 @@ def decode(data):
     events_, now_, = read(data, position)
     now = now_ if now_.__class__ is float else 0.0
     found = []
-    known = -1
+    known = None
     at = position + events_at + events_
     for step in offsets(data, at, events_, seen):
         at += 4

@@ -25,6 +25,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent.parent))
 import zmq
 
 from batprotocol import (
+    Doubles,
     ExternalEventListAndFilename,
     FinalJobState,
     Host,
@@ -90,7 +91,7 @@ def begins() -> Message:
     builder.add_simulation_begins(
         batsim_version="5.0.0-rc2",
         computation_hosts=[
-            Host(id=number, name=f"host{number}", state=HostState.IDLE, computation_speed=[1e9])
+            Host(id=number, name=f"host{number}", state=HostState.IDLE, computation_speed=Doubles([1e9]))
             for number in range(HOSTS)
         ],
         workloads=[WorkloadAndFilename("w0", "workload.json")],
@@ -228,6 +229,8 @@ def _measure(
             if number:  # the first round warms up
                 times[peer] += samples
     builder = MessageBuilder(now=1e9)
+    builder.add_all_static_jobs_have_been_submitted()
+    builder.add_all_static_external_events_have_been_injected()
     builder.add_simulation_ends()
     edc.end(builder.finish_message().to_binary())
     echo.end(END)

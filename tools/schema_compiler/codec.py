@@ -24,7 +24,7 @@ from __future__ import annotations
 from struct import Struct
 
 from batprotocol import model
-from batprotocol.wire.binding import MAX_DEPTH
+from batprotocol.wire.binding import MAX_DEPTH, MAX_TABLES
 from batprotocol.wire.layout import (
     PAD4,
     STRING,
@@ -37,6 +37,7 @@ from batprotocol.wire.layout import (
     numbers,
     offsets,
     refuse,
+    spend,
     strings,
     write_doubles,
     write_long_string,
@@ -106,6 +107,15 @@ class _Codec:
         unions = (union.members for union in self.schema.unions.values() if name in union.members)
         return any(self._recursive(each) for each in {name}.union(*unions))
 
+    def _most_tables(self, name: str) -> int:
+        """How many tables there can be where there is one, those in vectors and below recursive ones not counted."""
+        count = 1
+        for f in self.schema.tables[name].fields:
+            union = self.schema.unions[f.type.name] if f.type.kind == "union" else None
+            members = union.members if union else (f.type.name,) if f.type.kind == "table" else ()
+            count += max((self._most_tables(each) for each in members if not self._takes_depth(each)), default=0)
+        return count
+
     def _depth(self, name: str) -> int:
         """How deep a table that is not recursive lies below the root (1); it must be one number where it is asked."""
         depths = {
@@ -173,7 +183,7 @@ class _Codec:
         is_event = table.name in self.schema.unions["Event"].members
         lines = [f"def _read_{table.name}(data, position, seen{', timestamp' if is_event else depth}):"]
         if depth:
-            lines += ["    if depth > MAX_DEPTH:", "        raise Doubt"]
+            lines += ["    if depth > MAX_DEPTH:", "        raise Doubt", "    spend(1, seen)"]
         body = self._plan(table)
         values = {}
         for f in table.fields:
@@ -290,14 +300,14 @@ class _Codec:
         head = [
             "def decode(data):",
             '    """Read a message from `bytes`; on anything unusual raise one of `layout.STUMBLES`."""',
-            "    seen = {0: len(data) // 8}",
+            f"    seen = {{0: min(len(data) // 8, MAX_TABLES // {self._most_tables(ENVELOPE)})}}",
             "    position = U32(data, 0)[0]",
         ]
         body = [f"    {line}" for line in self._plan(root)]
         body += [
             f"    now = now_ if now_.__class__ is float else {root.fields[0].default!r}",
             "    found = []",
-            "    known = -1",
+            "    known = None",
             f"    at = position + {_ENVELOPES}_at + {_ENVELOPES}_",
             f"    for step in offsets(data, at, {_ENVELOPES}_, seen):",
             "        at += 4",

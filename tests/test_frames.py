@@ -1,0 +1,191 @@
+"""The two frames of the handshake, and finding out what some bytes are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from engines import each_engine
+from hypothesis import given
+from hypothesis import strategies as st
+
+from batprotocol import wire
+from batprotocol.errors import DecodeError, EncodeError
+from batprotocol.model import EDCHelloEvent, Message, SimulationEndsEvent
+from batprotocol.testing import strategies as bat
+from batprotocol.wire import frames
+
+HELLO = Message(
+    0.0, (EDCHelloEvent(batprotocol_version="1", decision_component_name="n", decision_component_version="v"),)
+)
+
+
+# Message 0
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_any_text_goes_into_the_init_frame(text: str) -> None:
+    frame = frames.encode_init(text)
+    assert frame[:4] == len(text.encode()).to_bytes(4, "little")
+    assert frame[4:] == text.encode()
+    for form in (frame, bytearray(frame), memoryview(frame)):
+        assert frames.decode_init(form) == text
+
+
+@given(st.binary())
+def test_any_bytes_come_out_of_the_init_frame_and_go_back(data: bytes) -> None:
+    frame = len(data).to_bytes(4, "little") + data
+    assert frames.encode_init(frames.decode_init(frame)) == frame
+
+
+def test_the_empty_init_frame() -> None:
+    assert frames.encode_init("") == bytes(4)
+    assert frames.decode_init(bytes(4)) == ""
+
+
+@pytest.mark.parametrize(
+    ("frame", "reason", "offset"),
+    [
+        (b"", "expected a size of 4 bytes, found 0 bytes", 0),
+        (b"\x01\0\0", "expected a size of 4 bytes, found 3 bytes", 3),
+        (b"\x03\0\0\0hi", "the size says 3 bytes of initialization data, 2 are there", 0),
+        (b"\x01\0\0\0hi", "the size says 1 bytes of initialization data, 2 are there", 0),
+        (b"\xff\xff\xff\xff", "the size says 4294967295 bytes of initialization data, 0 are there", 0),
+    ],
+)
+def test_broken_init_frames(frame: bytes, reason: str, offset: int) -> None:
+    with pytest.raises(DecodeError) as refused:
+        frames.decode_init(frame)
+    assert (refused.value.reason, refused.value.path, refused.value.offset) == (reason, "", offset)
+
+
+@pytest.mark.parametrize("text", [b"hi", None, 5, "\ud800"])
+def test_what_is_no_initialization_data(text: Any) -> None:
+    with pytest.raises(EncodeError):
+        frames.encode_init(text)
+
+
+# Message 1
+
+
+@given(bat.edc_hello_events(), st.sampled_from(("binary", "json")), bat.float64s())
+def test_hellos_survive(event: EDCHelloEvent, format: str, now: float) -> None:
+    message = Message(now, (event,))
+    for _ in each_engine():
+        frame = frames.encode_hello(message, format)
+        assert frame[:4] == {"binary": b"\x01\0\0\0", "json": b"\x02\0\0\0"}[format]
+        for form in (frame, bytearray(frame), memoryview(frame)):
+            assert frames.decode_hello(form) == (frame[0], format, message)
+            assert wire.decode(form) == message
+
+
+@pytest.mark.parametrize("flags", [0, 1, 2, 3, 4, 6, 0xFFFFFFFF, 0xFFFFFFFD])
+def test_one_bit_of_the_flags_tells_the_format(flags: int) -> None:
+    """As Batsim reads it."""
+    format = "json" if flags & 2 else "binary"
+    frame = flags.to_bytes(4, "little") + frames.encode_hello(HELLO, format)[4:]
+    assert frames.decode_hello(frame) == (flags, format, HELLO)
+
+
+def test_the_format_is_binary_unless_told_otherwise() -> None:
+    assert frames.encode_hello(HELLO) == frames.encode_hello(HELLO, "binary")
+
+
+@pytest.mark.parametrize(
+    ("message", "format", "path"),
+    [
+        (HELLO, "xml", "format"),
+        (HELLO, None, "format"),
+        (Message(0.0), "binary", "events"),
+        (Message(0.0, HELLO.events * 2), "binary", "events"),
+        (Message(0.0, (SimulationEndsEvent(),)), "json", "events"),
+        (None, "binary", "events"),
+        (HELLO.events[0], "binary", "events"),
+        (Message("now", HELLO.events), "json", "now"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_first_message(message: Any, format: Any, path: str) -> None:
+    with pytest.raises(EncodeError) as refused:
+        frames.encode_hello(message, format)
+    assert refused.value.path == path
+
+
+@pytest.mark.parametrize(
+    ("frame", "offset"),
+    [
+        (b"", 0),
+        (b"\x02\0\0", 3),
+        (b"\x01\0\0\0", 4),
+        (b"\x02\0\0\0", 4),
+        (b"\x02\0\0\0[]", 4),
+        (b'\x02\0\0\0{"events": [5]}', 16),
+        (b"\x01\0\0\0\xff\xff\xff\xff", 4),
+    ],
+)
+def test_broken_hello_frames(frame: bytes, offset: int) -> None:
+    """The byte that is named counts from the start of the frame."""
+    for _ in each_engine():
+        with pytest.raises(DecodeError) as refused:
+            frames.decode_hello(frame)
+        assert refused.value.offset == offset
+
+
+def test_other_events_are_not_judged_when_reading() -> None:
+    message = Message(0.0, (SimulationEndsEvent(),))
+    assert frames.decode_hello(b"\x01\0\0\0" + message.to_binary()).message == message
+
+
+def test_unknown_fields_of_a_hello() -> None:
+    frame = b'\x02\0\0\0{"x": 1, "events": []}'
+    with pytest.raises(DecodeError, match="no field of this name"):
+        frames.decode_hello(frame)
+    assert frames.decode_hello(frame, strict=False).message == Message(0.0)
+    assert wire.decode(frame, strict=False) == Message(0.0)
+
+
+# What it is
+
+JSON = b'{"now": 1, "events": []}'
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (JSON, "json"),
+        (JSON + b"\0", "json"),
+        (b" \r\n\t" + JSON, "json"),
+        (b"\xef\xbb\xbf" + JSON, "json"),
+        (b"\xef\xbb\xbf\n" + JSON, "json"),
+        (b"/* c */" + JSON, "json"),
+        (b"// c\n" + JSON, "json"),
+        (b"{}", "json"),
+        (b"{", "json"),
+        (Message(0.0).to_binary(), "binary"),
+        (b"", "binary"),
+        (b"\0", "binary"),
+        (b"\x0c\0\0\0 and so on", "binary"),
+        (frames.encode_init(""), "init"),
+        (frames.encode_init("{}"), "init"),
+        (frames.encode_init("some text"), "init"),
+        (frames.encode_hello(HELLO, "binary"), "hello"),
+        (frames.encode_hello(HELLO, "json"), "hello"),
+        (b"\x02\0\0\0{", "hello"),
+    ],
+)
+def test_what_bytes_are(data: bytes, kind: str) -> None:
+    assert {wire.detect(form) for form in (data, bytearray(data), memoryview(data))} == {kind}
+
+
+@given(bat.messages(), st.sampled_from(("binary", "json")))
+def test_every_message_is_known_for_what_it_is(message: Message, format: str) -> None:
+    data = wire.FORMATS[format].encode(message)
+    assert wire.detect(data) == format
+    assert wire.decode(data) == message
+
+
+@given(st.binary(max_size=80))
+def test_any_bytes_are_something(data: bytes) -> None:
+    assert wire.detect(data) in ("binary", "json", "init", "hello")
+    for _ in each_engine():
+        with pytest.raises(DecodeError):
+            wire.decode(data)
