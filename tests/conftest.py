@@ -1,9 +1,12 @@
-"""How hypothesis runs here: never against the clock, the same examples every time, or many on request.
+"""How the tests run: hypothesis never against the clock, and everything with each engine that is at hand.
 
 pytest --hypothesis-profile=explore     # other examples each time, and twenty times as many
 """
 
 from __future__ import annotations
+
+import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -12,14 +15,33 @@ from batprotocol.wire import binary
 
 # What a loaded machine makes slow is no fault, and messages of a thousand events are meant to be large.
 UNTIMED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
-ENGINE = binary.ENGINE
+USUAL = binary.ENGINE
 
 settings.register_profile("ci", deadline=None, derandomize=True, suppress_health_check=UNTIMED, print_blob=True)
 settings.register_profile("explore", deadline=None, max_examples=2000, suppress_health_check=UNTIMED, print_blob=True)
 settings.load_profile("ci")
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run each test with each engine; files that choose the engines themselves (with `engines.py`) need it once."""
+    own = {"each_engine", "needs_native"} & vars(metafunc.module).keys() or "engine" in metafunc.fixturenames
+    metafunc.parametrize("wire_engine", [USUAL] if own else binary.ENGINES, indirect=True, scope="module")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def wire_engine(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The engine that a test runs with, in the processes that it starts too."""
+    before = os.environ.get("BATPROTOCOL_ENGINE")
+    binary.use_engine(request.param)
+    os.environ["BATPROTOCOL_ENGINE"] = request.param
+    yield request.param
+    binary.use_engine(USUAL)
+    del os.environ["BATPROTOCOL_ENGINE"]
+    if before is not None:
+        os.environ["BATPROTOCOL_ENGINE"] = before
+
+
 @pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown() -> None:
-    """Whatever engine a test switched to, the next one starts with the usual."""
-    binary.use_engine(ENGINE)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Whatever engine a test switched to, the next one starts with its own."""
+    binary.use_engine(os.environ.get("BATPROTOCOL_ENGINE") or USUAL)

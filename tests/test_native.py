@@ -168,7 +168,7 @@ def _python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-c", code],
         capture_output=True,
         check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        env={**os.environ, "BATPROTOCOL_ENGINE": "", "PYTHONPATH": str(ROOT), **environment},
         text=True,
     )
 

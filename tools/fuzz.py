@@ -26,6 +26,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import sanitized
 from support import GOLDENS, read_run, runs
 
 from batprotocol.errors import DecodeError, EncodeError
@@ -426,6 +427,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="another seed gives other inputs")
     parser.add_argument("--format", choices=("binary", "json", "both"), default="both")
     parser.add_argument("--engine", choices=(*binary.ENGINES, "all"), default="all")
+    parser.add_argument("--sanitize", action="store_true", help="compile the native engine anew, with sanitizers in it")
     parser.add_argument("--out", type=Path, default=Path(), help="the folder where findings are saved")
     given = parser.parse_args()
     if given.seconds is None and given.count is None:
@@ -435,6 +437,8 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     given = arguments()
+    if given.sanitize:
+        return sanitized.run([str(Path(__file__)), *(each for each in sys.argv[1:] if each != "--sanitize")])
     formats = ("binary", "json") if given.format == "both" else (given.format,)
     engines = binary.ENGINES if given.engine == "all" else (given.engine,)
     at_hand = AtHand(given.out / f"at-hand-{os.getpid()}")

@@ -40,8 +40,7 @@ _DOUBLE = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _ESCAPES = {
-    ord(letter): character.encode()
-    for letter, character in zip("nrtbf\"'\\/", "\n\r\t\b\f\"'\\/", strict=True)
+    ord(letter): character.encode() for letter, character in zip("nrtbf\"'\\/", "\n\r\t\b\f\"'\\/", strict=True)
 }
 _PIECE = {quote: re.compile(rb"[^\x00-\x1f\\" + quote + rb"]+") for quote in (b'"', b"'")}
 _CLOSING = {b"{": b"}", b"[": b"]"}

@@ -204,7 +204,7 @@ class _Codec:
         if kind == "enum":
             return [], f"_{f.type.name}_{f.default}[{name}]"
         if kind == "bool":
-            return [], f"True if {name} else False" if not f.default else f'{name} != 0'
+            return [], f"True if {name} else False" if not f.default else f"{name} != 0"
         if kind == "float64":
             return [], f"{name} if {name}.__class__ is float else {f.default!r}"
         if kind in SCALARS:
