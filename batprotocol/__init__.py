@@ -20,7 +20,16 @@ if not _os.path.isdir(_os.path.join(__path__[0], "_schema")):
     __path__.append(_os.path.join(_os.path.dirname(__path__[0]), "generated"))
 
 from batprotocol.builder import MessageBuilder
-from batprotocol.errors import BuilderError, DecodeError, EncodeError, HostSetError, ProtocolError
+from batprotocol.errors import (
+    BuilderError,
+    DecodeError,
+    EncodeError,
+    HostSetError,
+    PeerGone,
+    PeerSilent,
+    ProtocolError,
+    RuleViolation,
+)
 from batprotocol.model import (
     BATSIM_TO_EDC,
     EDC_TO_BATSIM,
@@ -203,6 +212,8 @@ __all__ = [
     "ParallelTaskMergeCompositionProfile",
     "ParallelTaskOnStorageHomogeneousProfile",
     "ParallelTaskProfile",
+    "PeerGone",
+    "PeerSilent",
     "Periodic",
     "PeriodicMode",
     "PredefinedExecutorPlacementStrategy",
@@ -226,6 +237,7 @@ __all__ = [
     "ResetProbeEvent",
     "Resources",
     "ResourcesAggregationFunction",
+    "RuleViolation",
     "SequentialCompositionProfile",
     "SimulationBeginsEvent",
     "SimulationEndsEvent",

@@ -16,7 +16,8 @@ import pytest
 from support import ROOT
 
 import batprotocol
-from batprotocol import decode
+from batprotocol import FinalJobState, Host, Job, Message, MessageBuilder, decode
+from batprotocol.edc import rehearse
 
 README = (ROOT / "README.md").read_text()
 EXAMPLE = ROOT / "examples" / "00042-b2e.bin"
@@ -29,6 +30,20 @@ def modules() -> list[str]:
 
 def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def begins_with_two_jobs() -> list[Message]:
+    """Batsim's side: two jobs, of which the first ends."""
+    builder = MessageBuilder()
+    builder.add_simulation_begins(batsim_version="5", computation_hosts=[Host(id=0, name="a", computation_speed=[1.0])])
+    messages = [builder.finish_message()]
+    builder.clear(1.0)
+    for number in range(2):
+        builder.add_job_submitted(f"w0!{number}", Job(resource_request=1, profile_id="w0!p"), 1.0)
+    messages.append(builder.finish_message())
+    builder.clear(2.0)
+    builder.add_job_completed("w0!0", FinalJobState.COMPLETED_SUCCESSFULLY)
+    return [*messages, builder.finish_message()]
 
 
 def batproto(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -64,6 +79,9 @@ def test_python_blocks_of_the_readme() -> None:
     reply = namespace["reply"]
     assert callable(reply)
     assert decode(reply(EXAMPLE.read_bytes())).now == decode(EXAMPLE.read_bytes()).now
+    one_by_one = namespace["OneByOne"]
+    assert isinstance(one_by_one, type)
+    assert [len(reply.events) for reply in rehearse(one_by_one(), begins_with_two_jobs())] == [0, 1, 1]
     test = namespace["test_a_reply_can_be_read"]
     assert callable(test)
     test()
