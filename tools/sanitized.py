@@ -21,14 +21,13 @@ MODULE = "batprotocol.wire._native"
 
 # Run in the child: the sanitized module takes the place of the installed one before anything imports it.
 _BOOTSTRAP = f"""
-import importlib.machinery, importlib.util, os, runpy, sys
+import importlib.machinery, importlib.util, runpy, sys
 library, script, *arguments = sys.argv[1:]
 loader = importlib.machinery.ExtensionFileLoader({MODULE!r}, library)
 module = importlib.util.module_from_spec(importlib.util.spec_from_loader({MODULE!r}, loader))
 loader.exec_module(module)
 sys.modules[{MODULE!r}] = module
 sys.argv = [script, *arguments]
-sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
 runpy.run_path(script, run_name="__main__")
 """
 
