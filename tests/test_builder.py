@@ -422,7 +422,7 @@ def test_placements(placement: Any, expected: Any) -> None:
     given = copy.copy(placement)  # an iterator serves only once, and the test runs with each engine
     (event,) = built(lambda b: b.add_execute_job("w0!1", "0-1", placement=given))
     assert isinstance(event, model.ExecuteJobEvent)
-    assert repr(event.allocation.executor_given) == repr(expected)  # no numpy integers either
+    assert repr(event.allocation.executor_placement) == repr(expected)  # no numpy integers either
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,14 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support import recorded_messages  # noqa: E402  (it lies in tests/, which is only now on the path)
+from support import recorded_messages
 
-import batprotocol  # noqa: E402  (the source tree comes first)
-from batprotocol import DecodeError  # noqa: E402
-from batprotocol.wire import binary, json  # noqa: E402
+import batprotocol
+from batprotocol import DecodeError
+from batprotocol.wire import binary, json
 
 
 def samples() -> list[bytes]:
