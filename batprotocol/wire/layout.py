@@ -28,7 +28,6 @@ __all__ = [
     "numbers",
     "offsets",
     "refuse",
-    "spend",
     "strings",
     "write_doubles",
     "write_long_string",
@@ -127,12 +126,12 @@ def long_string(data: bytes, position: int, size: int, seen: Seen) -> str:
         start = position + 4
         if data[start + size]:
             raise Doubt
-        spend(size // 8, seen)
+        _spend(size // 8, seen)
         text = seen["string", position] = data[start : start + size].decode()
     return text
 
 
-def spend(size: int, seen: Seen) -> None:
+def _spend(size: int, seen: Seen) -> None:
     """Count what can make a bomb, in units of eight bytes. More than there are bytes for are shared.
 
     The units also stand for tables: for each element of a vector and each level of recursion, there is one.
@@ -150,7 +149,7 @@ def offsets(data: bytes, position: int, offset: int, seen: Seen) -> tuple[int, .
         if not offset:
             raise Doubt
         return ()
-    spend(size, seen)
+    _spend(size, seen)
     return _STEPS[size](data, position + 4) if size < 64 else unpack_from(f"<{size}I", data, position + 4)
 
 
@@ -181,7 +180,7 @@ def doubles(data: bytes, position: int, offset: int, seen: Seen) -> Doubles:
     if not offset or end > len(data):
         raise Doubt
     if size > 7:
-        spend(size, seen)
+        _spend(size, seen)
     return Doubles.from_bytes(data[start:end])
 
 
@@ -191,7 +190,7 @@ def numbers(data: bytes, position: int, offset: int, seen: Seen) -> tuple[int, .
     if not offset or position + 4 + 4 * size > len(data):
         raise Doubt
     if size > 7:
-        spend(size // 2, seen)
+        _spend(size // 2, seen)
     return unpack_from(f"<{size}I", data, position + 4)
 
 

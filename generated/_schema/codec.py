@@ -18,7 +18,6 @@ from batprotocol.wire.layout import (
     numbers,
     offsets,
     refuse,
-    spend,
     strings,
     write_doubles,
     write_long_string,
@@ -2555,9 +2554,9 @@ _SLOTS_KillProgressAtomicProfile = (
 
 
 def _read_KillProgressAtomicProfile(data, position, seen, depth):
-    if depth > MAX_DEPTH:
+    seen[0] -= 1
+    if depth > MAX_DEPTH or seen[0] < 0:
         raise Doubt
-    spend(1, seen)
     vtable = position - _I32(data, position)[0]
     known = vtable << 7 | 6
     plan = seen.get(known)
@@ -2621,9 +2620,9 @@ _SLOTS_KillProgressForkJoinProfile = (
 
 
 def _read_KillProgressForkJoinProfile(data, position, seen, depth):
-    if depth > MAX_DEPTH:
+    seen[0] -= 1
+    if depth > MAX_DEPTH or seen[0] < 0:
         raise Doubt
-    spend(1, seen)
     vtable = position - _I32(data, position)[0]
     known = vtable << 7 | 7
     plan = seen.get(known)
@@ -2701,9 +2700,9 @@ _SLOTS_KillProgressSequentialProfile = (
 
 
 def _read_KillProgressSequentialProfile(data, position, seen, depth):
-    if depth > MAX_DEPTH:
+    seen[0] -= 1
+    if depth > MAX_DEPTH or seen[0] < 0:
         raise Doubt
-    spend(1, seen)
     vtable = position - _I32(data, position)[0]
     known = vtable << 7 | 8
     plan = seen.get(known)
@@ -2766,9 +2765,9 @@ _SLOTS_KillProgressWrapper = (
 
 
 def _read_KillProgressWrapper(data, position, seen, depth):
-    if depth > MAX_DEPTH:
+    seen[0] -= 1
+    if depth > MAX_DEPTH or seen[0] < 0:
         raise Doubt
-    spend(1, seen)
     vtable = position - _I32(data, position)[0]
     known = vtable << 7 | 9
     plan = seen.get(known)

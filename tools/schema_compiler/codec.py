@@ -37,7 +37,6 @@ from batprotocol.wire.layout import (
     numbers,
     offsets,
     refuse,
-    spend,
     strings,
     write_doubles,
     write_long_string,
@@ -183,7 +182,7 @@ class _Codec:
         is_event = table.name in self.schema.unions["Event"].members
         lines = [f"def _read_{table.name}(data, position, seen{', timestamp' if is_event else depth}):"]
         if depth:
-            lines += ["    if depth > MAX_DEPTH:", "        raise Doubt", "    spend(1, seen)"]
+            lines += ["    seen[0] -= 1", "    if depth > MAX_DEPTH or seen[0] < 0:", "        raise Doubt"]
         body = self._plan(table)
         values = {}
         for f in table.fields:
