@@ -97,7 +97,9 @@ class Doubles(Sequence[float]):
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Doubles):
             return self._bytes == other._bytes or self.view == other.view
-        if isinstance(other, Sequence | memoryview | array) and not isinstance(other, str | bytes | bytearray):
+        if isinstance(other, str | bytes | bytearray):
+            return False  # they are no numbers; a bytearray, if it were asked, would compare our buffer with its own
+        if isinstance(other, Sequence | memoryview | array):
             return len(other) == len(self) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
         return NotImplemented
 
