@@ -15,12 +15,31 @@ from batprotocol import model
 if TYPE_CHECKING:
     from batprotocol._schema.description import Field
 
-__all__ = ["ENVELOPE", "MAX_DEPTH", "MAX_TABLES", "ROOT", "class_of", "enum_of", "member_of", "names_of", "wrapped"]
+__all__ = [
+    "ENVELOPE",
+    "MAX_DEPTH",
+    "MAX_TABLES",
+    "RANGES",
+    "ROOT",
+    "class_of",
+    "enum_of",
+    "member_of",
+    "names_of",
+    "wrapped",
+]
 
 MAX_DEPTH = 64
 """How deep tables may nest, the message itself being 1: the limit of the C++ library's verifier."""
 MAX_TABLES = 1_000_000
 """How many tables a message may hold, counted once for each way that leads to them: the C++ verifier's limit too."""
+
+RANGES = {
+    "enum": (-128, 127),
+    "int32": (-(2**31), 2**31 - 1),
+    "uint32": (0, 2**32 - 1),
+    "uint64": (0, 2**64 - 1),
+}
+"""The least and the greatest number that a field holds, by the kind of its type."""
 
 ROOT = "Message"
 """The table that a message is."""

@@ -13,19 +13,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from batprotocol.errors import EncodeError, shown
 from batprotocol.model import Doubles, Message, ProtocolEnum, Value
-from batprotocol.wire.binding import ENVELOPE, MAX_DEPTH, class_of, enum_of, member_of, wrapped
+from batprotocol.wire.binding import ENVELOPE, MAX_DEPTH, RANGES, class_of, enum_of, member_of, wrapped
 
 if TYPE_CHECKING:
     from batprotocol._schema.description import Field, Type
 
 __all__ = ["check"]
 
-_RANGES = {
-    "enum": (-128, 127),
-    "int32": (-(2**31), 2**31 - 1),
-    "uint32": (0, 2**32 - 1),
-    "uint64": (0, 2**64 - 1),
-}
 _EVENT_DEPTH = 3  # below the message (1) and the table that holds the timestamp (2)
 
 _Check = Callable[[Any, int], None]
@@ -131,7 +125,7 @@ def _double(value: Any, depth: int) -> None:
 
 
 def _integer(kind: str) -> _Check:
-    least, most = _RANGES[kind]
+    least, most = RANGES[kind]
     article = "an" if kind == "int32" else "a"
 
     def check_integer(value: Any, depth: int) -> None:

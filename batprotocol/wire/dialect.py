@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 from batprotocol._schema.description import ENUMS, TABLES, UNIONS, Field, Type
 from batprotocol.errors import DecodeError, shown
 from batprotocol.model import Doubles
-from batprotocol.wire.binding import MAX_DEPTH, ROOT, names_of
-from batprotocol.wire.tree import Tree
+from batprotocol.wire.binding import MAX_DEPTH, RANGES, ROOT, names_of
+from batprotocol.wire.tree import Tree, path_of
 
 __all__ = ["read"]
 
@@ -46,14 +46,8 @@ _PIECE = {quote: re.compile(rb"[^\x00-\x1f\\" + quote + rb"]+") for quote in (b'
 _CLOSING = {b"{": b"}", b"[": b"]"}
 _HEX = {"u": re.compile(rb"[0-9a-fA-F]{4}"), "x": re.compile(rb"[0-9a-fA-F]{2}")}
 _BOM = b"\xef\xbb\xbf"
-_RANGES = {
-    "bool": (0, 255),
-    "enum": (-128, 127),
-    "utype": (0, 255),
-    "int32": (-(2**31), 2**31 - 1),
-    "uint32": (0, 2**32 - 1),
-    "uint64": (0, 2**64 - 1),
-}
+# The dialect takes any byte for a boolean, and checks a union's tag against its members later.
+_RANGES = RANGES | {"bool": (0, 255), "utype": (0, 255)}
 _STRING, _IDENTIFIER, _NUMERAL = "a string", "a word", "a number"
 
 
@@ -82,8 +76,7 @@ class _Parser:
         self.tree: Tree | None = None
 
     def fail(self, reason: str, at: int | None = None) -> NoReturn:
-        path = ".".join(self.path).replace(".[", "[")
-        raise DecodeError(reason, path, self.at if at is None else at, self.tree) from None
+        raise DecodeError(reason, path_of(self.path), self.at if at is None else at, self.tree) from None
 
     def message(self) -> Tree:
         if self.data.startswith(_BOM):
@@ -263,7 +256,7 @@ class _Parser:
             if self.strict:
                 self.fail(f"{table} has no field of this name", start)
             if self.skipped is not None:
-                self.skipped.append(".".join(self.path).replace(".[", "["))
+                self.skipped.append(path_of(self.path))
             self.skip(depth + 1)
         elif field.type.kind not in ("string", "table", "union", "vector") or not self.is_null():
             if name in seen:

@@ -15,7 +15,7 @@ from typing import Any
 
 from batprotocol._schema.description import ENUMS, TABLES, UNIONS, Field, Type
 from batprotocol.model import Doubles, Message
-from batprotocol.wire.binding import ENVELOPE, MAX_DEPTH, ROOT, class_of, enum_of, member_of, wrapped
+from batprotocol.wire.binding import ENVELOPE, MAX_DEPTH, RANGES, ROOT, class_of, enum_of, member_of, wrapped
 
 __all__ = ["read"]
 
@@ -23,8 +23,6 @@ __all__ = ["read"]
 _ASCII_ESCAPE = re.compile(rb"\\u00[2-7]")
 
 _Read = Callable[[Any, int], Any]
-
-_RANGES = {"int32": (-(2**31), 2**31 - 1), "uint32": (0, 2**32 - 1), "uint64": (0, 2**64 - 1)}
 
 
 class _NotPlain(Exception):
@@ -119,7 +117,7 @@ def _value(type_: Type) -> _Read:
         return _enum(type_.name)
     if type_.element:
         return _vector(type_.element)
-    return {"string": _text, "bool": _flag, "float64": _double}.get(type_.kind) or _integer(*_RANGES[type_.kind])
+    return {"string": _text, "bool": _flag, "float64": _double}.get(type_.kind) or _integer(*RANGES[type_.kind])
 
 
 def _text(value: Any, depth: int) -> str:

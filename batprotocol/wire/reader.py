@@ -14,7 +14,7 @@ from batprotocol._schema.description import TABLES, UNIONS, Field, Type
 from batprotocol.errors import DecodeError
 from batprotocol.model.doubles import Doubles
 from batprotocol.wire.binding import MAX_DEPTH, MAX_TABLES, ROOT, names_of
-from batprotocol.wire.tree import Tree
+from batprotocol.wire.tree import Tree, path_of
 
 __all__ = ["MAX_SIZE", "read"]
 
@@ -57,8 +57,7 @@ class _Reader:
         self.left = 16 * len(data)
 
     def fail(self, reason: str, offset: int | None) -> NoReturn:
-        path = ".".join(self.path).replace(".[", "[")
-        raise DecodeError(reason, path, offset, self.tree) from None
+        raise DecodeError(reason, path_of(self.path), offset, self.tree) from None
 
     def need(self, offset: int, size: int, what: str) -> None:
         if offset < 0 or offset + size > len(self.data):

@@ -15,9 +15,14 @@ from batprotocol._schema.description import ENUMS, TABLES, Field, Type
 from batprotocol.model import Message
 from batprotocol.wire.binding import ENVELOPE, ROOT, class_of, enum_of, member_of, names_of, wrapped
 
-__all__ = ["Tree", "from_message", "to_message"]
+__all__ = ["Tree", "from_message", "path_of", "to_message"]
 
 Tree = dict[str, Any]
+
+
+def path_of(steps: list[str]) -> str:
+    """The place in a tree that these steps lead to, as errors name it: `events[3].event.job_id`."""
+    return ".".join(steps).replace(".[", "[")
 
 
 def to_message(tree: Tree) -> Message:

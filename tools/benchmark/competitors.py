@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 import orjson
 
-from batprotocol import model
 from batprotocol.model import Doubles, Message
 from batprotocol.wire import binary
 from batprotocol.wire import json as own_json
@@ -101,8 +100,6 @@ def _doubles(type: Any, numbers: Any) -> Doubles:
 
 def _msgspec() -> Competitor:
     """msgspec.json on our own values: they are msgspec's structs, in JSON of msgspec's tagged kind, not Batsim's."""
-    # The annotation of Message.events is for type checkers only; msgspec wants the name to be there.
-    vars(model.message).update(Event=model.Event)
     decoder = msgspec.json.Decoder(Message, dec_hook=_doubles)
     encoder = msgspec.json.Encoder(enc_hook=_plain)
     return Competitor("msgspec.json", "msgspec", encoder.encode, decoder.decode)

@@ -84,7 +84,7 @@ class _Codec:
         for table in tables:
             yield from (self._constants(table), self._reader(table), self._writer(table))
         events = next(f for f in self.schema.tables[ENVELOPE].fields if f.type.kind == "union").type.name
-        yield from (self._unions(without=events), self._event_union(events))
+        yield self._unions()
         yield from (self._constants(self.schema.tables[name]) for name in (ENVELOPE, self.schema.root))
         yield from (self._read_message(events), self._write_message(events))
 
@@ -263,16 +263,15 @@ class _Codec:
             f"{name} = tuple(items)",
         ], name
 
-    def _unions(self, without: str) -> str:
+    def _unions(self) -> str:
         lines = []
         for union in self.schema.unions.values():
-            if union.name != without:
-                lines.append(f"_READ_{union.name} = (")
-                lines += ["    refuse,", *(f"    _read_{member}," for member in union.members), ")"]
-                lines.append(f"_WRITE_{union.name} = {{")
-                for number, member in enumerate(union.members, 1):
-                    lines += [f"    {model}: ({number}, _write_{member})," for model in self._models(member)]
-                lines.append("}")
+            lines.append(f"_READ_{union.name} = (")
+            lines += ["    refuse,", *(f"    _read_{member}," for member in union.members), ")"]
+            lines.append(f"_WRITE_{union.name} = {{")
+            for number, member in enumerate(union.members, 1):
+                lines += [f"    {model}: ({number}, _write_{member})," for model in self._models(member)]
+            lines.append("}")
         return "\n".join(lines)
 
     def _models(self, member: str) -> list[str]:
@@ -283,15 +282,6 @@ class _Codec:
         if inner.kind == "enum":
             return [f"model.{inner.name}"]
         return [model for each in self.schema.unions[inner.name].members for model in self._models(each)]
-
-    def _event_union(self, events: str) -> str:
-        members = self.schema.unions[events].members
-        return "\n".join(
-            [f"_READ_{events} = (", "    refuse,", *(f"    _read_{member}," for member in members), ")"]
-            + [f"_WRITE_{events} = {{"]
-            + [f"    model.{member}: ({number}, _write_{member})," for number, member in enumerate(members, 1)]
-            + ["}"]
-        )
 
     def _read_message(self, events: str) -> str:
         root = self.schema.tables[self.schema.root]
