@@ -12,7 +12,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parent.parent
 DATA = Path(__file__).parent / "data"
 SHARED = ROOT.parent / "shared"
-CORPUS = SHARED / "corpus"
+CORPUS = SHARED / "corpus" / "batsim-5.0.0-rc2"
 GOLDENS = SHARED / "goldens" if (SHARED / "goldens").is_dir() else DATA / "goldens"
 
 
@@ -34,7 +34,7 @@ class Recorded(NamedTuple):
 def runs() -> tuple[Path, ...]:
     """The recorded runs: all of the corpus where it is present, else the few kept with the tests."""
     if CORPUS.is_dir():
-        return tuple(sorted(CORPUS.rglob("*.tar.xz")))
+        return tuple(sorted(CORPUS.glob("*.tar.xz")))
     return tuple(sorted((DATA / "runs").glob("*.tar.xz")))
 
 

@@ -36,7 +36,7 @@ def test_there_are_runs() -> None:
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the whole corpus is not here")
 def test_the_runs_kept_are_those_of_the_corpus() -> None:
-    corpus = {archive.name: archive.read_bytes() for archive in CORPUS.rglob("*.tar.xz")}
+    corpus = {archive.name: archive.read_bytes() for archive in CORPUS.glob("*.tar.xz")}
     assert {archive.name for archive in KEPT if archive.read_bytes() != corpus.get(archive.name)} == set()
 
 
