@@ -1,0 +1,40 @@
+"""The events of the protocol's `Event` union, and which side sends which.
+
+All take keywords, and all carry a `timestamp`: when the event happened or shall happen, in simulated seconds. It must
+not be after its message's `now`. `MessageBuilder` fills it in.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias, get_args
+
+from batprotocol.model.events.from_batsim import *
+from batprotocol.model.events.from_batsim import EventFromBatsim
+from batprotocol.model.events.from_edc import *
+from batprotocol.model.events.from_edc import EventFromEDC
+
+if not TYPE_CHECKING:  # type checkers export what is imported with `*`, and mypy cannot read such an `__all__`
+    from batprotocol.model.events import from_batsim, from_edc
+
+    __all__ = ["BATSIM_TO_EDC", "EDC_TO_BATSIM", "Direction", "Event", *from_batsim.__all__, *from_edc.__all__]
+
+
+Event: TypeAlias = EventFromBatsim | EventFromEDC
+"""Any event. `isinstance(thing, Event)` works."""
+
+
+class Direction(str, Enum):
+    """Which side sends an event or a message."""
+
+    BATSIM_TO_EDC = "b2e"
+    """From Batsim to the external decision component."""
+    EDC_TO_BATSIM = "e2b"
+    """From the external decision component to Batsim."""
+
+
+BATSIM_TO_EDC: tuple[type[Event], ...] = get_args(EventFromBatsim)
+"""The types of the events that Batsim sends."""
+
+EDC_TO_BATSIM: tuple[type[Event], ...] = get_args(EventFromEDC)
+"""The types of the events that the decision component sends."""

@@ -1,0 +1,34 @@
+"""What all events have in common. It must not know which side sends which."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from batprotocol.model.hosts import parse_hosts
+from batprotocol.model.value import Value, hosts_into
+
+if TYPE_CHECKING:
+    from procset import ProcSet
+
+__all__ = ["EventBase", "HostsEventBase"]
+
+
+class EventBase(Value, frozen=True, kw_only=True):
+    """An event: something that happens at a time."""
+
+    timestamp: float = 0.0
+
+
+class HostsEventBase(EventBase, frozen=True, kw_only=True):
+    """An event about a set of hosts."""
+
+    host_ids: str
+
+    def __post_init__(self) -> None:
+        if type(self.host_ids) is not str:
+            hosts_into(self, "host_ids")
+
+    @property
+    def hosts(self) -> ProcSet:
+        """The hosts as a `procset.ProcSet`. `HostSetError` if the string is no host set."""
+        return parse_hosts(self.host_ids)
