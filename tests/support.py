@@ -1,8 +1,9 @@
-"""What several test files need: where the recordings lie, and how to read them."""
+"""What several test files need: where the recordings lie and how to read them, and how names are formed."""
 
 from __future__ import annotations
 
 import io
+import re
 import tarfile
 from collections.abc import Iterator
 from functools import cache
@@ -65,3 +66,8 @@ def recorded_messages() -> Iterator[Recorded]:
                 yield message._replace(data=message.data[4:])
             elif message.number > 1:
                 yield message
+
+
+def snake(name: str) -> str:
+    """What functions are named after a type: `JobSubmittedEvent` is `job_submitted_event`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name.replace("PState", "Pstate")).lower()

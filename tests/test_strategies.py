@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from support import snake
 
 from batprotocol import model
 from batprotocol.model import BATSIM_TO_EDC, EDC_TO_BATSIM, Direction, Doubles, Message, ProtocolEnum, Value
@@ -94,10 +95,6 @@ def conforms(value: Any, hint: Any) -> bool:
     if isinstance(value, str):
         return value.encode().decode() == value
     return not isinstance(value, ProtocolEnum) or -128 <= value <= 127
-
-
-def snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name.replace("PState", "Pstate")).lower()
 
 
 def plural(name: str) -> str:

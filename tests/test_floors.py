@@ -1,0 +1,116 @@
+"""The rooms of the library stand on their floors, and stay as light as they are."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support import ROOT
+
+FLOORS = {
+    "errors": 0,
+    "_schema": 0,
+    "fb": 0,
+    "model": 1,
+    "wire": 2,
+    "builder": 3,
+    "": 3,  # the package itself: what it exports
+    "conversation": 4,
+    "edc": 5,
+    "simulator": 5,
+    "capture": 5,
+    "testing": 5,
+    "cli": 6,
+    "__main__": 7,
+}
+SOURCES = sorted([*(ROOT / "batprotocol").rglob("*.py"), *(ROOT / "generated" / "_schema").rglob("*.py")])
+
+
+def module_of(path: Path) -> str:
+    """The full name of the module in a file."""
+    parts = list(path.relative_to(ROOT / ("generated" if "generated" in path.parts else "batprotocol")).parts)
+    parts[-1] = parts[-1].removesuffix(".py")
+    return ".".join(["batprotocol", *parts]).removesuffix(".__init__")
+
+
+MODULES = {module_of(path) for path in SOURCES}
+
+
+def room_of(module: str) -> str:
+    """The room that a module belongs to."""
+    if module == "batprotocol._schema.codec":  # it is generated, but it is a codec
+        return "wire"
+    return module.removeprefix("batprotocol").removeprefix(".").split(".")[0]
+
+
+def imported(path: Path) -> Iterator[tuple[int, str]]:
+    """The modules of the library that a file imports, wherever in it, and on which lines."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names if alias.name.startswith("batprotocol"))
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name}:{node.lineno} imports relatively"
+            module = node.module or ""
+            if module.split(".")[0] == "batprotocol":
+                inner = (f"{module}.{alias.name}" for alias in node.names)
+                yield from (
+                    (node.lineno, each if each in MODULES or each == "batprotocol.fb" else module) for each in inner
+                )
+
+
+def test_every_room_has_its_floor() -> None:
+    assert {room_of(module) for module in MODULES} <= set(FLOORS)
+    assert {"batprotocol", "batprotocol.wire.json", "batprotocol._schema.codec"} <= MODULES
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=module_of)
+def test_imports_lead_downwards(path: Path) -> None:
+    room = room_of(module_of(path))
+    for line, module in imported(path):
+        below = FLOORS[room_of(module)] < FLOORS[room]
+        exports = room == "" and FLOORS[room_of(module)] <= FLOORS[""]  # the package exports its floor too
+        assert room_of(module) == room or below or exports, f"line {line} imports {module}"
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if FLOORS[room_of(module_of(path))] < 5], ids=module_of)
+def test_nothing_below_edc_opens_a_socket_or_a_file(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    imports = {
+        alias.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names
+    }
+    imports |= {(node.module or "").split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    calls = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    assert not imports & {
+        "asyncio",
+        "io",
+        "pathlib",
+        "select",
+        "selectors",
+        "shutil",
+        "socket",
+        "subprocess",
+        "tempfile",
+    }
+    assert not imports & {"threading", "zmq"}
+    assert "open" not in calls
+
+
+def test_importing_the_library_imports_no_heavy_ones() -> None:
+    code = """
+import sys
+import batprotocol
+from batprotocol import Message, SimulationEndsEvent
+message = Message(1.0, (SimulationEndsEvent(timestamp=1.0),))
+assert batprotocol.decode(message.to_binary()) == message
+assert batprotocol.decode(message.to_json().encode()) == message
+print(*sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    heavy = {"asyncio", "click", "flatbuffers", "hypothesis", "matplotlib", "numpy", "pandas", "pytest", "rich", "zmq"}
+    modules = set(done.stdout.split())
+    assert "batprotocol.model" in modules
+    assert not heavy & modules
