@@ -1,0 +1,179 @@
+"""The places of an event: whoever adds one, or a field, is told which was forgotten, and what to write there.
+
+What there must be is read from the schema: it comes first, then `tools/compile_schema.py`, then the class in `model`,
+without which nothing can be imported.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import inspect
+import textwrap
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+from batprotocol._schema.description import UNIONS
+from hypothesis import Phase, given, settings
+from support import ROOT, snake
+
+from batprotocol import MessageBuilder, model
+from batprotocol.conversation import automaton, conversation
+from batprotocol.edc import Scheduler
+from batprotocol.edc.scheduler import METHODS
+from batprotocol.testing.strategies import EVENT_STRATEGIES, VALUE_STRATEGIES
+
+EVENTS = UNIONS["Event"].members
+
+
+class Place(NamedTuple):
+    """A place where an event must be.
+
+    Args:
+        file: the file.
+        add: what to add there; `{event}` is the name of the event, and `{verb}` what methods are named after.
+        names: the names that are there: of events, or of what is to be added.
+        sender: which side's events have that place.
+        expected: the name to find, of what is to be added; the event's own unless told otherwise.
+    """
+
+    file: str
+    add: str
+    names: frozenset[str]
+    sender: model.Direction | None = None
+    expected: str = "{event}"
+
+    def forgotten(self, events: Iterable[str], senders: dict[str, model.Direction]) -> list[str]:
+        """What must be added, as a sentence for each of these events that is not here."""
+        return [
+            f"{self.file}: add {fill(self.add, event)}"
+            for event in events
+            if self.sender in (None, senders.get(event)) and fill(self.expected, event) not in self.names
+        ]
+
+
+def fill(text: str, event: str) -> str:
+    return text.format(event=event, verb=snake(event).removesuffix("_event"))
+
+
+def named(types: Iterable[type]) -> frozenset[str]:
+    return frozenset(kind.__name__ for kind in types)
+
+
+B2E, E2B = model.Direction.BATSIM_TO_EDC, model.Direction.EDC_TO_BATSIM
+SENDERS = {**dict.fromkeys(named(model.BATSIM_TO_EDC), B2E), **dict.fromkeys(named(model.EDC_TO_BATSIM), E2B)}
+CLASS = "a class `{event}`, its name in `__all__`, and the class in the union at the end of the file"
+HANDLER = "`{event}` and the function that judges it to the table `{table}` (`_nothing`, if only the phase counts)"
+STRATEGY = "a function `{verb}_events`, decorated with `@makes(model.{event})`, and its name in `__all__`"
+PLACES = (
+    Place("batprotocol/model/events/from_batsim.py or from_edc.py", CLASS, frozenset(SENDERS)),
+    Place(
+        "batprotocol/builder.py",
+        "a method `MessageBuilder.add_{verb}`",
+        frozenset(dir(MessageBuilder)),
+        None,
+        "add_{verb}",
+    ),
+    Place(
+        "batprotocol/conversation/automaton.py",
+        "`{event}` to the events of the phases that it can come in",
+        named(kind for row in automaton.PHASES.values() for kind in row),
+    ),
+    Place(
+        "batprotocol/conversation/conversation.py",
+        HANDLER.replace("{table}", "_BATSIM"),
+        named(conversation._BATSIM),
+        B2E,
+    ),
+    Place(
+        "batprotocol/conversation/conversation.py",
+        HANDLER.replace("{table}", "_EDC"),
+        named(conversation._EDC),
+        E2B,
+    ),
+    Place(
+        "batprotocol/edc/scheduler.py", "a method `Scheduler.on_{verb}`", frozenset(dir(Scheduler)), B2E, "on_{verb}"
+    ),
+    Place("batprotocol/edc/scheduler.py", "`{event}` and its method to `METHODS`", named(METHODS), B2E),
+    Place("batprotocol/testing/strategies/_events/from_batsim.py", STRATEGY, named(EVENT_STRATEGIES), B2E),
+    Place("batprotocol/testing/strategies/_events/from_edc.py", STRATEGY, named(EVENT_STRATEGIES), E2B),
+)
+every_place = pytest.mark.parametrize("place", PLACES, ids=lambda place: fill(place.add, "Event"))
+
+
+@every_place
+def test_no_event_is_forgotten(place: Place) -> None:
+    forgotten = place.forgotten(EVENTS, SENDERS)
+    assert not forgotten, "\n".join(forgotten)
+
+
+@every_place
+def test_a_forgotten_event_is_told_where_it_belongs(place: Place) -> None:
+    """An event that is nowhere yet, sent by the side whose place this is."""
+    sender = place.sender or E2B
+    (told,) = place.forgotten([*EVENTS, "SuspendJobEvent"], {**SENDERS, "SuspendJobEvent": sender})
+    first, *others = told.split(":")[0].split(" or ")
+    folder = (ROOT / first).parent
+    assert all((folder / file.split("/")[-1]).is_file() for file in (first, *others))
+    assert "SuspendJobEvent" in told or "suspend_job" in told
+    assert "{" not in told
+
+
+def test_methods_are_named_after_their_events() -> None:
+    assert {kind: f"on_{snake(kind.__name__).removesuffix('_event')}" for kind in model.BATSIM_TO_EDC} == METHODS
+
+
+# Fields
+
+
+def given_fields(function: Callable[..., Any], made: str) -> set[str]:
+    """The keywords with which a function makes values of this class."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return {
+        keyword.arg or "**"
+        for call in calls
+        if isinstance(call.func, ast.Attribute) and call.func.attr == made
+        for keyword in call.keywords
+    }
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_the_builder_gives_every_field(name: str) -> None:
+    method = fill("add_{verb}", name)
+    fields = set(getattr(model, name).__struct_fields__)
+    forgotten = fields - given_fields(getattr(MessageBuilder, method), name)
+    assert not forgotten, f"batprotocol/builder.py: let `MessageBuilder.{method}` take {', '.join(sorted(forgotten))}"
+
+
+class AllSeen(BaseException):
+    """No `Exception`, so that it leaves hypothesis at once."""
+
+
+def unvaried(kind: type[Any], examples: int = 1000) -> set[str]:
+    """The fields that the strategy of a type leaves as they are unless told otherwise."""
+    waiting = {field.name: field.default for field in msgspec.structs.fields(kind) if not field.required}
+    make: Callable[..., Any] = {**EVENT_STRATEGIES, **VALUE_STRATEGIES}[kind]
+
+    @settings(max_examples=examples, database=None, derandomize=True, phases=[Phase.generate])
+    @given(make())
+    def look(value: Any) -> None:
+        for name in [name for name, default in waiting.items() if getattr(value, name) != default]:
+            del waiting[name]
+        if not waiting:
+            raise AllSeen
+
+    with contextlib.suppress(AllSeen):
+        look()
+    return set(waiting)
+
+
+@pytest.mark.parametrize("kind", [*EVENT_STRATEGIES, *VALUE_STRATEGIES], ids=lambda kind: kind.__name__)
+def test_the_strategies_vary_every_field(kind: type[Any]) -> None:
+    forgotten = unvaried(kind)
+    make = {**EVENT_STRATEGIES, **VALUE_STRATEGIES}[kind]
+    file = Path(inspect.getsourcefile(make) or "").relative_to(ROOT)
+    assert not forgotten, f"{file}: let `{make.__name__}` give {', '.join(sorted(forgotten))}"
