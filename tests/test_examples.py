@@ -15,42 +15,7 @@ import pytest
 from replay import PATIENCE, InThread, batsim_side, begins, completed, ends, said, submitted
 from support import ROOT, runs
 
-from batprotocol import (
-    AggregatedProbeData,
-    AllStaticJobsHaveBeenSubmittedEvent,
-    CallMeLaterEvent,
-    CreateProbeEvent,
-    Doubles,
-    Event,
-    ExecuteJobEvent,
-    FinalJobState,
-    FinishRegistrationEvent,
-    Host,
-    HostProperty,
-    HostResources,
-    HostState,
-    HostsTurnedOnOffEvent,
-    Job,
-    JobAndProgress,
-    JobCompletedEvent,
-    JobsKilledEvent,
-    JobSubmittedEvent,
-    KillJobsEvent,
-    KillProgressAtomicProfile,
-    KillProgressForkJoinProfile,
-    KillProgressSequentialProfile,
-    Message,
-    OneShot,
-    ProbeDataEmittedEvent,
-    RegisterJobEvent,
-    RegisterProfileEvent,
-    RejectJobEvent,
-    RequestedCallEvent,
-    SimulationEndsEvent,
-    StopProbeEvent,
-    TurnOnOffHostsEvent,
-    decode,
-)
+from batprotocol import decode, model
 from batprotocol.cli.run import load
 from batprotocol.edc import Scheduler, rehearse, run
 from batprotocol.errors import PeerGone
@@ -72,7 +37,7 @@ def example(module: str) -> type[Scheduler]:
 
 def ended_well(sides: Sequence[bytes]) -> bool:
     """Whether Batsim told the end; some runs are there because it aborted."""
-    return len(sides) > 1 and any(isinstance(event, SimulationEndsEvent) for event in decode(sides[-1]).events)
+    return len(sides) > 1 and any(isinstance(event, model.SimulationEndsEvent) for event in decode(sides[-1]).events)
 
 
 # All of them
@@ -129,21 +94,21 @@ def test_examples_are_short_and_documented(module: str) -> None:
 # Each of them
 
 
-def jobs(now: float, *wanted: tuple[str, int, float | None], last: bool = False) -> Message:
+def jobs(now: float, *wanted: tuple[str, int, float | None], last: bool = False) -> model.Message:
     """Jobs are submitted: a name, a number of hosts, a walltime."""
-    events: list[Event] = []
+    events: list[model.Event] = []
     for job_id, size, walltime in wanted:
-        job = Job(resource_request=size, walltime=walltime, profile_id="w0!delay")
-        events.append(JobSubmittedEvent(job_id=job_id, job=job, submission_time=now))
-    return said(now, *events, *([AllStaticJobsHaveBeenSubmittedEvent()] if last else []))
+        job = model.Job(resource_request=size, walltime=walltime, profile_id="w0!delay")
+        events.append(model.JobSubmittedEvent(job_id=job_id, job=job, submission_time=now))
+    return said(now, *events, *([model.AllStaticJobsHaveBeenSubmittedEvent()] if last else []))
 
 
-def executed(reply: Message) -> dict[str, str]:
-    events = [event for event in reply.events if isinstance(event, ExecuteJobEvent)]
+def executed(reply: model.Message) -> dict[str, str]:
+    events = [event for event in reply.events if isinstance(event, model.ExecuteJobEvent)]
     return {event.job_id: event.allocation.host_allocation for event in events}
 
 
-def events_of(reply: Message, kind: type[Event]) -> list[Event]:
+def events_of(reply: model.Message, kind: type[model.Event]) -> list[model.Event]:
     return [event for event in reply.events if isinstance(event, kind)]
 
 
@@ -160,7 +125,7 @@ def test_fcfs_starts_jobs_in_their_order() -> None:
         ],
     )
     assert [executed(reply) for reply in replies] == [{}, {"w0!1": "0-2"}, {"w0!2": "0-1", "w0!3": "2"}, {}, {}, {}]
-    assert events_of(replies[1], RejectJobEvent) == [RejectJobEvent(job_id="w0!4", timestamp=1.0)]
+    assert events_of(replies[1], model.RejectJobEvent) == [model.RejectJobEvent(job_id="w0!4", timestamp=1.0)]
 
 
 def test_easy_backfills_what_does_not_delay_the_first_job() -> None:
@@ -194,47 +159,49 @@ def test_easy_backfills_hosts_that_the_first_job_leaves() -> None:
 
 
 def test_the_power_saver_turns_idle_hosts_off_and_on() -> None:
-    sleeping = (HostProperty("sleep_pstates", "1:2:3"),)
+    sleeping = (model.HostProperty("sleep_pstates", "1:2:3"),)
     hosts = [
-        Host(
+        model.Host(
             id=number,
             name=f"host{number}",
-            state=HostState.IDLE,
+            state=model.HostState.IDLE,
             pstate_count=4,
             properties=sleeping if number else None,
-            computation_speed=Doubles([1e9, 1e8, 1.0, 1.0]),
+            computation_speed=model.Doubles([1e9, 1e8, 1.0, 1.0]),
         )
         for number in range(4)
     ]
-    probed = ProbeDataEmittedEvent(
-        probe_id="energy", resources=HostResources("0-3"), data=AggregatedProbeData(data=6000.0)
+    probed = model.ProbeDataEmittedEvent(
+        probe_id="energy", resources=model.HostResources("0-3"), data=model.AggregatedProbeData(data=6000.0)
     )
     scheduler = example("power_saver")()
     replies = rehearse(
         scheduler,
         [
             begins(computation_hosts=hosts, batsim_arguments=["batsim", "--energy-host"]),
-            said(10.0, HostsTurnedOnOffEvent(host_ids="1-3", state=1)),
+            said(10.0, model.HostsTurnedOnOffEvent(host_ids="1-3", state=1)),
             said(60.0, probed),
             jobs(70.0, ("w0!1", 1, None), ("w0!2", 2, None), last=True),
-            said(80.0, HostsTurnedOnOffEvent(host_ids="1-2", state=0)),
+            said(80.0, model.HostsTurnedOnOffEvent(host_ids="1-2", state=0)),
             completed(90.0, "w0!1"),
             completed(99.0, "w0!2"),
-            said(100.0, HostsTurnedOnOffEvent(host_ids="1-2", state=1)),
+            said(100.0, model.HostsTurnedOnOffEvent(host_ids="1-2", state=1)),
             ends(101.0),
         ],
     )
-    switched = [[(event.host_ids, event.state) for event in events_of(reply, TurnOnOffHostsEvent)] for reply in replies]  # type: ignore[union-attr]  # all have them
+    switched = [
+        [(event.host_ids, event.state) for event in events_of(reply, model.TurnOnOffHostsEvent)] for reply in replies
+    ]  # type: ignore[union-attr]  # all have them
     assert switched == [[("1-3", 1)], [], [], [("1-2", 0)], [], [], [("1-2", 1)], [], []]
     assert [executed(reply) for reply in replies[3:5]] == [{"w0!1": "0"}, {"w0!2": "1-2"}]
-    assert [bool(events_of(reply, CreateProbeEvent)) for reply in replies] == [True] + [False] * 8
-    assert [bool(events_of(reply, StopProbeEvent)) for reply in replies] == [False] * 6 + [True] + [False] * 2
+    assert [bool(events_of(reply, model.CreateProbeEvent)) for reply in replies] == [True] + [False] * 8
+    assert [bool(events_of(reply, model.StopProbeEvent)) for reply in replies] == [False] * 6 + [True] + [False] * 2
 
 
 def test_the_load_generator_registers_one_job_after_the_other() -> None:
     """Two at a time, four in all; they come back as submitted."""
 
-    def back(now: float, *numbers: int) -> Message:
+    def back(now: float, *numbers: int) -> model.Message:
         return jobs(now, *((f"generated!{number}", 1, 60.0) for number in numbers))
 
     replies = rehearse(
@@ -242,7 +209,7 @@ def test_the_load_generator_registers_one_job_after_the_other() -> None:
         [
             begins(),
             back(1.0, 1, 2),
-            said(2.0, AllStaticJobsHaveBeenSubmittedEvent()),
+            said(2.0, model.AllStaticJobsHaveBeenSubmittedEvent()),
             completed(31.0, "generated!1"),
             back(32.0, 3),
             said(33.0, *completed(33.0, "generated!2").events, *completed(33.0, "generated!3").events),
@@ -252,22 +219,26 @@ def test_the_load_generator_registers_one_job_after_the_other() -> None:
         ],
         '{"jobs": 4}',
     )
-    registered = [[event.job_id for event in reply.events if isinstance(event, RegisterJobEvent)] for reply in replies]
+    registered = [
+        [event.job_id for event in reply.events if isinstance(event, model.RegisterJobEvent)] for reply in replies
+    ]
     assert registered == [["generated!1", "generated!2"], [], [], ["generated!3"], [], ["generated!4"], [], [], []]
-    assert len(events_of(replies[0], RegisterProfileEvent)) == 1
-    assert [bool(events_of(reply, FinishRegistrationEvent)) for reply in replies] == [False] * 5 + [True] + [False] * 3
+    assert len(events_of(replies[0], model.RegisterProfileEvent)) == 1
+    assert [bool(events_of(reply, model.FinishRegistrationEvent)) for reply in replies] == [False] * 5 + [True] + [
+        False
+    ] * 3
 
 
 def test_the_load_generator_with_nothing_to_register() -> None:
     (reply,) = rehearse(example("dynamic_registration")(), [begins()], '{"jobs": 0}')
-    assert isinstance(reply.events[-1], FinishRegistrationEvent)
+    assert isinstance(reply.events[-1], model.FinishRegistrationEvent)
 
 
 def test_the_killer_kills_what_runs_for_too_long_and_reads_the_progress() -> None:
-    leaf = KillProgressAtomicProfile("w0!delay", 0.25)
-    forked = KillProgressForkJoinProfile("w0!fork", [leaf, KillProgressAtomicProfile("w0!delay", 0.75)])  # type: ignore[arg-type]  # iterables become tuples
-    nested = KillProgressSequentialProfile("w0!sequence", 0, 1, forked)
-    killed = JobCompletedEvent(job_id="w0!1", state=FinalJobState.COMPLETED_KILLED, return_code=-1)
+    leaf = model.KillProgressAtomicProfile("w0!delay", 0.25)
+    forked = model.KillProgressForkJoinProfile("w0!fork", [leaf, model.KillProgressAtomicProfile("w0!delay", 0.75)])  # type: ignore[arg-type]  # iterables become tuples
+    nested = model.KillProgressSequentialProfile("w0!sequence", 0, 1, forked)
+    killed = model.JobCompletedEvent(job_id="w0!1", state=model.FinalJobState.COMPLETED_KILLED, return_code=-1)
     scheduler = example("killer")()
     replies = rehearse(
         scheduler,
@@ -275,28 +246,32 @@ def test_the_killer_kills_what_runs_for_too_long_and_reads_the_progress() -> Non
             begins(),
             jobs(1.5, ("w0!1", 1, None), ("w0!2", 1, None), ("w0!3", 1, None), last=True),
             completed(5.0, "w0!2"),
-            said(12.0, RequestedCallEvent(call_me_later_id="w0!1"), RequestedCallEvent(call_me_later_id="w0!2")),
+            said(
+                12.0,
+                model.RequestedCallEvent(call_me_later_id="w0!1"),
+                model.RequestedCallEvent(call_me_later_id="w0!2"),
+            ),
             said(
                 12.5,
                 killed,
-                JobsKilledEvent(job_ids=("w0!1",), progresses=(JobAndProgress("w0!1", nested),)),
-                RequestedCallEvent(call_me_later_id="w0!3"),
+                model.JobsKilledEvent(job_ids=("w0!1",), progresses=(model.JobAndProgress("w0!1", nested),)),
+                model.RequestedCallEvent(call_me_later_id="w0!3"),
             ),
             said(
                 13.0,
                 *completed(13.0, "w0!3").events,
-                JobsKilledEvent(job_ids=("w0!3",), progresses=()),
+                model.JobsKilledEvent(job_ids=("w0!3",), progresses=()),
             ),
             ends(14.0),
         ],
         '{"limit": 10}',
     )
-    calls = [event for event in replies[1].events if isinstance(event, CallMeLaterEvent)]
-    assert [call.when for call in calls] == [OneShot(12)] * 3
-    assert [list(events_of(reply, KillJobsEvent)) for reply in replies[2:5]] == [
+    calls = [event for event in replies[1].events if isinstance(event, model.CallMeLaterEvent)]
+    assert [call.when for call in calls] == [model.OneShot(12)] * 3
+    assert [list(events_of(reply, model.KillJobsEvent)) for reply in replies[2:5]] == [
         [],
-        [KillJobsEvent(job_ids=("w0!1",), timestamp=12.0)],
-        [KillJobsEvent(job_ids=("w0!3",), timestamp=12.5)],
+        [model.KillJobsEvent(job_ids=("w0!1",), timestamp=12.0)],
+        [model.KillJobsEvent(job_ids=("w0!3",), timestamp=12.5)],
     ]
     assert vars(scheduler)["done"] == {"w0!1": 0.5}
 

@@ -15,28 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memory import peak_memory
 
-from batprotocol import wire
+from batprotocol import model, wire
 from batprotocol.errors import DecodeError, EncodeError
-from batprotocol.model import (
-    AllocationPlacement,
-    CallMeLaterEvent,
-    CustomExecutorToHostMapping,
-    DelayProfile,
-    ExecuteJobEvent,
-    FinishRegistrationEvent,
-    Job,
-    KillJobsEvent,
-    Message,
-    OneShot,
-    ParallelTaskProfile,
-    Periodic,
-    ProfileAndId,
-    RegisterJobEvent,
-    RegisterProfileEvent,
-    RejectJobEvent,
-    SimulationEndsEvent,
-    TimeUnit,
-)
 from batprotocol.testing import strategies as bat
 
 any_messages = bat.messages(chronological=False)
@@ -61,83 +41,87 @@ TEXTS += [
 ]
 
 
-def holding(number: float) -> Message:
-    profile = ProfileAndId("p", ParallelTaskProfile([number], [number] * 20))
-    job = Job(profile_id="p", resource_request=1, walltime=number)
-    return Message(number, (RegisterProfileEvent(profile=profile), RegisterJobEvent(job_id="j", job=job)))
+def holding(number: float) -> model.Message:
+    profile = model.ProfileAndId("p", model.ParallelTaskProfile([number], [number] * 20))
+    job = model.Job(profile_id="p", resource_request=1, walltime=number)
+    return model.Message(
+        number, (model.RegisterProfileEvent(profile=profile), model.RegisterJobEvent(job_id="j", job=job))
+    )
 
 
 # Nothing is lost
 
 
 @given(any_messages_with_nan)
-def test_round_trip_loses_nothing(message: Message) -> None:
+def test_round_trip_loses_nothing(message: model.Message) -> None:
     """But the payload of NaN, for which JSON has no digits."""
     for _ in each_engine():
-        assert exact(Message.from_json(message.to_json()), one_nan) == exact(message, one_nan)
-        assert exact(Message.from_json(message.to_json(indent=2)), one_nan) == exact(message, one_nan)
+        assert exact(model.Message.from_json(message.to_json()), one_nan) == exact(message, one_nan)
+        assert exact(model.Message.from_json(message.to_json(indent=2)), one_nan) == exact(message, one_nan)
 
 
 @given(any_messages)
-def test_binary_to_json_and_back_gives_the_same_bytes(message: Message) -> None:
+def test_binary_to_json_and_back_gives_the_same_bytes(message: model.Message) -> None:
     for _ in each_engine():
         data = message.to_binary()
-        assert Message.from_json(Message.from_binary(data).to_json()).to_binary() == data
+        assert model.Message.from_json(model.Message.from_binary(data).to_json()).to_binary() == data
 
 
 @needs_native
 @given(any_messages_with_nan)
-def test_both_engines_write_the_same_text(message: Message) -> None:
+def test_both_engines_write_the_same_text(message: model.Message) -> None:
     assert len({message.to_json() for _ in each_engine()}) == 1
 
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_every_double_survives(number: float) -> None:
     for _ in each_engine():
-        assert exact(Message.from_json(holding(number).to_json()), one_nan) == exact(holding(number), one_nan)
+        assert exact(model.Message.from_json(holding(number).to_json()), one_nan) == exact(holding(number), one_nan)
 
 
 @given(st.floats(allow_nan=False))
 def test_doubles_are_as_short_as_python_writes_them(number: float) -> None:
     for _ in each_engine():
-        written = Message(number).to_json().removeprefix('{"now": ').removesuffix(',"events": []}')
+        written = model.Message(number).to_json().removeprefix('{"now": ').removesuffix(',"events": []}')
         assert written == json.dumps(number)
 
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_every_text_survives(text: str) -> None:
-    message = Message(0.0, (RejectJobEvent(job_id=text), KillJobsEvent(job_ids=(text, "", text))))
+    message = model.Message(0.0, (model.RejectJobEvent(job_id=text), model.KillJobsEvent(job_ids=(text, "", text))))
     for _ in each_engine():
         written = message.to_json()
         assert written.isascii()
         assert "\0" not in written
-        assert Message.from_json(written) == message
+        assert model.Message.from_json(written) == message
         raw = json.dumps(json.loads(written), ensure_ascii=False)
-        assert Message.from_json(raw) == message
-        assert Message.from_json(raw.encode()) == message
+        assert model.Message.from_json(raw) == message
+        assert model.Message.from_json(raw.encode()) == message
 
 
 def test_all_of_unicode_survives() -> None:
     everything = "".join(map(chr, (*range(0xD800), *range(0xE000, 0x110000))))
-    message = Message(0.0, (RejectJobEvent(job_id=everything),))
+    message = model.Message(0.0, (model.RejectJobEvent(job_id=everything),))
     for _ in each_engine():
-        assert Message.from_json(message.to_json()) == message
+        assert model.Message.from_json(message.to_json()) == message
         assert json.loads(message.to_json())["events"][0]["event"]["job_id"] == everything
 
 
 @pytest.mark.parametrize("number", [2, 7, 127, -1, -128])
 def test_unknown_enum_numbers_survive(number: int) -> None:
-    message = Message(0.0, (CallMeLaterEvent(call_me_later_id="c", when=OneShot(1, TimeUnit(number))),))
+    message = model.Message(
+        0.0, (model.CallMeLaterEvent(call_me_later_id="c", when=model.OneShot(1, model.TimeUnit(number))),)
+    )
     for _ in each_engine():
         assert f'"time_unit": {number}}}' in message.to_json()
-        assert exact(Message.from_json(message.to_json())) == exact(message)
+        assert exact(model.Message.from_json(message.to_json())) == exact(message)
 
 
 # Others read it
 
 
 @given(any_messages_with_nan)
-def test_the_standard_library_reads_it(message: Message) -> None:
+def test_the_standard_library_reads_it(message: model.Message) -> None:
     for _ in each_engine():
         parsed = json.loads(message.to_json())
         assert list(parsed) == ["now", "events"]
@@ -145,16 +129,16 @@ def test_the_standard_library_reads_it(message: Message) -> None:
         assert [each["event_type"] for each in parsed["events"]] == [type(event).__name__ for event in message.events]
         # What it writes in turn, in its own style, is the same message.
         again = json.dumps(parsed, indent=1, ensure_ascii=False)
-        assert exact(Message.from_json(again), one_nan) == exact(message, one_nan)
+        assert exact(model.Message.from_json(again), one_nan) == exact(message, one_nan)
 
 
 @needs_flatc
 @given(st.lists(bat.messages(chronological=False, max_events=4), min_size=4, max_size=8))
-def test_flatc_reads_it(messages: list[Message]) -> None:
+def test_flatc_reads_it(messages: list[model.Message]) -> None:
     for indent in (None, 1):
         binaries = to_binaries([message.to_json(indent).encode() for message in messages])
         for message, data in zip(messages, binaries, strict=True):
-            assert exact(Message.from_binary(data), unsigned_zero) == exact(message, unsigned_zero)
+            assert exact(model.Message.from_binary(data), unsigned_zero) == exact(message, unsigned_zero)
 
 
 @needs_flatc
@@ -162,10 +146,10 @@ def test_flatc_reads_it(messages: list[Message]) -> None:
 def test_flatc_reads_and_prints_every_double(number: float) -> None:
     message = holding(number)
     (data,) = to_binaries([message.to_json().encode()])
-    assert exact(Message.from_binary(data), unsigned_zero) == exact(message, unsigned_zero)
+    assert exact(model.Message.from_binary(data), unsigned_zero) == exact(message, unsigned_zero)
     (text,) = to_json_texts([message.to_binary()])
     for _ in each_engine():
-        assert exact(Message.from_json(text), one_nan) == exact(message, as_printed)
+        assert exact(model.Message.from_json(text), one_nan) == exact(message, as_printed)
 
 
 # What it looks like
@@ -173,15 +157,15 @@ def test_flatc_reads_and_prints_every_double(number: float) -> None:
 
 def test_the_text_is_what_batsim_writes() -> None:
     """Names in the order of the schema, types before unions, a space after a colon and none after a comma."""
-    mapping = AllocationPlacement("0-3", CustomExecutorToHostMapping((0, 1)))
-    message = Message(
+    mapping = model.AllocationPlacement("0-3", model.CustomExecutorToHostMapping((0, 1)))
+    message = model.Message(
         10.5,
         (
-            ExecuteJobEvent(job_id="w!1", allocation=mapping, timestamp=10.0),
-            RegisterJobEvent(job_id="w!é", job=Job(profile_id="w!p", resource_request=2), timestamp=10.5),
-            RegisterProfileEvent(profile=ProfileAndId("w!p", DelayProfile(1e-7)), timestamp=10.5),
-            CallMeLaterEvent(call_me_later_id="c", when=Periodic(10), timestamp=10.5),
-            FinishRegistrationEvent(timestamp=10.5),
+            model.ExecuteJobEvent(job_id="w!1", allocation=mapping, timestamp=10.0),
+            model.RegisterJobEvent(job_id="w!é", job=model.Job(profile_id="w!p", resource_request=2), timestamp=10.5),
+            model.RegisterProfileEvent(profile=model.ProfileAndId("w!p", model.DelayProfile(1e-7)), timestamp=10.5),
+            model.CallMeLaterEvent(call_me_later_id="c", when=model.Periodic(10), timestamp=10.5),
+            model.FinishRegistrationEvent(timestamp=10.5),
         ),
     )
     expected = (
@@ -199,11 +183,11 @@ def test_the_text_is_what_batsim_writes() -> None:
     )
     for _ in each_engine():
         assert message.to_json() == expected
-        assert Message(0.0).to_json() == '{"now": 0.0,"events": []}'
+        assert model.Message(0.0).to_json() == '{"now": 0.0,"events": []}'
 
 
 def test_indented_text() -> None:
-    message = Message(1.0, (SimulationEndsEvent(timestamp=1.0),))
+    message = model.Message(1.0, (model.SimulationEndsEvent(timestamp=1.0),))
     expected = """{
   "now": 1.0,
   "events": [
@@ -220,7 +204,7 @@ def test_indented_text() -> None:
 
 
 @given(bat.messages(max_events=2))
-def test_on_the_wire_one_nul_ends_it(message: Message) -> None:
+def test_on_the_wire_one_nul_ends_it(message: model.Message) -> None:
     for _ in each_engine():
         data = wire.json.encode(message)
         assert data == message.to_json().encode() + b"\0"
@@ -230,11 +214,11 @@ def test_on_the_wire_one_nul_ends_it(message: Message) -> None:
 
 
 @given(bat.messages(max_events=2))
-def test_text_and_all_kinds_of_bytes_are_read(message: Message) -> None:
+def test_text_and_all_kinds_of_bytes_are_read(message: model.Message) -> None:
     text = message.to_json()
     data = text.encode()
     for form, _ in itertools.product((text, data, bytearray(data), memoryview(data)), each_engine()):
-        assert Message.from_json(form) == message
+        assert model.Message.from_json(form) == message
 
 
 # Fields that the schema does not have
@@ -247,11 +231,11 @@ STRANGE = b"""{
      "event": {"job_id": "w!2", "job": {"profile_id": "p", "priority": {"level": 3.5}}}, "y": 'z'}
   ]
 }"""
-FAMILIAR = Message(
+FAMILIAR = model.Message(
     1.0,
     (
-        RejectJobEvent(job_id="w!1", timestamp=1.0),
-        RegisterJobEvent(job_id="w!2", job=Job(profile_id="p", resource_request=0)),
+        model.RejectJobEvent(job_id="w!1", timestamp=1.0),
+        model.RegisterJobEvent(job_id="w!2", job=model.Job(profile_id="p", resource_request=0)),
     ),
 )
 
@@ -259,14 +243,14 @@ FAMILIAR = Message(
 def test_unknown_fields_are_refused_where_they_are() -> None:
     for _ in each_engine():
         with pytest.raises(DecodeError) as refused:
-            Message.from_json(STRANGE)
+            model.Message.from_json(STRANGE)
         assert (refused.value.path, refused.value.offset) == ("hello", STRANGE.index(b'"hello"'))
         assert refused.value.reason == "Message has no field of this name"
 
 
 def test_unknown_fields_are_skipped_on_request() -> None:
     for _ in each_engine():
-        assert Message.from_json(STRANGE, strict=False) == FAMILIAR
+        assert model.Message.from_json(STRANGE, strict=False) == FAMILIAR
         skipped: list[str] = []
         assert wire.json.decode(STRANGE, strict=False, skipped=skipped) == FAMILIAR
         where = ["events[0].event.why", "events[0].event.n", "events[1].x"]
@@ -284,7 +268,7 @@ def test_plain_messages_skip_nothing() -> None:
 def test_what_is_skipped_must_be_json_still(text: str) -> None:
     for _ in each_engine():
         with pytest.raises(DecodeError):
-            Message.from_json(text, strict=False)
+            model.Message.from_json(text, strict=False)
 
 
 # Errors
@@ -322,7 +306,7 @@ def of_reject(field: str) -> str:
 def test_errors_say_where(text: str, path: str, at: str, reason: str) -> None:
     for form, _ in itertools.product((text, text.encode()), each_engine()):
         with pytest.raises(DecodeError) as refused:
-            Message.from_json(form)
+            model.Message.from_json(form)
         error = refused.value
         assert (error.path, error.offset) == (path, text.encode().index(at.encode()))
         assert error.reason.startswith(reason)
@@ -332,7 +316,7 @@ def test_offsets_count_bytes() -> None:
     text = '{"events": [{"event_type": "RejectJobEvent", "event": {"job_id": "日本語", "x": 1}}]}'
     for form, _ in itertools.product((text, text.encode()), each_engine()):
         with pytest.raises(DecodeError) as refused:
-            Message.from_json(form)
+            model.Message.from_json(form)
         assert refused.value.offset == text.encode().index(b'"x"')
 
 
@@ -343,7 +327,7 @@ def test_what_could_be_read_is_kept() -> None:
     event = {"timestamp": 1.0, "event_type": "RejectJobEvent", "event": {"job_id": "a"}}
     for _ in each_engine():
         with pytest.raises(DecodeError) as refused:
-            Message.from_json(text)
+            model.Message.from_json(text)
         assert refused.value.partial == {"now": 2.0, "events": [event, {}]}
 
 
@@ -357,13 +341,13 @@ def test_what_is_no_text_is_refused(given_value: Any) -> None:
 
 
 def test_lone_surrogates_are_refused() -> None:
-    message = Message(0.0, (RejectJobEvent(job_id="a\ud800"),))
+    message = model.Message(0.0, (model.RejectJobEvent(job_id="a\ud800"),))
     for _ in each_engine():
         with pytest.raises(EncodeError) as unwritten:
             message.to_json()
         assert unwritten.value.path == "events[0].event.job_id"
         with pytest.raises(DecodeError) as refused:
-            Message.from_json('{"events": [\ud800]}')
+            model.Message.from_json('{"events": [\ud800]}')
         assert (refused.value.reason, refused.value.offset) == ("the text is not Unicode: surrogates not allowed", 12)
 
 
@@ -396,5 +380,5 @@ def test_bombs_do_not_go_off(bomb: str) -> None:
     """None is a message; each is refused in a time that is in proportion to its size, and without recursion."""
     for strict, _ in itertools.product((True, False), each_engine()):
         with peak_memory() as peak, pytest.raises(DecodeError):
-            Message.from_json(BOMBS[bomb], strict=strict)
+            model.Message.from_json(BOMBS[bomb], strict=strict)
         assert peak.bytes < 64e6

@@ -9,27 +9,10 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from batprotocol import model
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
 from batprotocol.edc.reply import Reply, logger
 from batprotocol.edc.session import LAST_EVENTS, Session, Turn, hello_message
-from batprotocol.model import (
-    AllStaticExternalEventsHaveBeenInjectedEvent,
-    AllStaticJobsHaveBeenSubmittedEvent,
-    EDCRequestedSimulationFeatures,
-    Event,
-    ExternalEventOccurredEvent,
-    HostsPStateChangedEvent,
-    HostsTurnedOnOffEvent,
-    JobCompletedEvent,
-    JobsKilledEvent,
-    JobSubmittedEvent,
-    Message,
-    ProbeDataEmittedEvent,
-    RequestedCallEvent,
-    SimulationBeginsEvent,
-    SimulationEndsEvent,
-    SimulationErrorEvent,
-)
 
 __all__ = ["METHODS", "Scheduler", "attend_to", "rehearse"]
 
@@ -54,7 +37,7 @@ class Scheduler:
     name: str = ""
     version: str = "0"
     commit: str = ""
-    features: EDCRequestedSimulationFeatures = EDCRequestedSimulationFeatures()
+    features: model.EDCRequestedSimulationFeatures = model.EDCRequestedSimulationFeatures()
 
     _turn: Turn | None = None
 
@@ -74,7 +57,7 @@ class Scheduler:
         return self._open_turn().reply
 
     @property
-    def message(self) -> Message:
+    def message(self) -> model.Message:
         """The message that is being answered."""
         return self._open_turn().message
 
@@ -108,70 +91,70 @@ class Scheduler:
         Not called for the last message, with which the simulation ends.
         """
 
-    def on_simulation_begins(self, event: SimulationBeginsEvent) -> None:
+    def on_simulation_begins(self, event: model.SimulationBeginsEvent) -> None:
         """The simulation begins; the event tells the platform."""
 
-    def on_simulation_ends(self, event: SimulationEndsEvent) -> None:
+    def on_simulation_ends(self, event: model.SimulationEndsEvent) -> None:
         """The simulation has ended; the reply is the last one, and stays empty."""
 
-    def on_simulation_error(self, event: SimulationErrorEvent) -> None:
+    def on_simulation_error(self, event: model.SimulationErrorEvent) -> None:
         """The simulation has failed; the reply is the last one. Unless this is overridden, the error is logged."""
         logger.error("the simulation has failed: %s", event.error)
 
-    def on_job_submitted(self, event: JobSubmittedEvent) -> None:
+    def on_job_submitted(self, event: model.JobSubmittedEvent) -> None:
         """A job was submitted: execute it or reject it, now or later."""
 
-    def on_job_completed(self, event: JobCompletedEvent) -> None:
+    def on_job_completed(self, event: model.JobCompletedEvent) -> None:
         """A job has ended by itself, at its walltime, or because it was killed."""
 
-    def on_jobs_killed(self, event: JobsKilledEvent) -> None:
+    def on_jobs_killed(self, event: model.JobsKilledEvent) -> None:
         """Jobs were killed as asked; each of them was completed before."""
 
-    def on_all_static_jobs_have_been_submitted(self, event: AllStaticJobsHaveBeenSubmittedEvent) -> None:
+    def on_all_static_jobs_have_been_submitted(self, event: model.AllStaticJobsHaveBeenSubmittedEvent) -> None:
         """No more jobs will come, but those that are registered."""
 
-    def on_requested_call(self, event: RequestedCallEvent) -> None:
+    def on_requested_call(self, event: model.RequestedCallEvent) -> None:
         """A call that was asked for with `add_call_me_later` is due."""
 
-    def on_probe_data_emitted(self, event: ProbeDataEmittedEvent) -> None:
+    def on_probe_data_emitted(self, event: model.ProbeDataEmittedEvent) -> None:
         """A probe that was asked for with `add_create_probe` has data."""
 
-    def on_hosts_pstate_changed(self, event: HostsPStateChangedEvent) -> None:
+    def on_hosts_pstate_changed(self, event: model.HostsPStateChangedEvent) -> None:
         """Hosts have changed their power state as asked."""
 
-    def on_hosts_turned_on_off(self, event: HostsTurnedOnOffEvent) -> None:
+    def on_hosts_turned_on_off(self, event: model.HostsTurnedOnOffEvent) -> None:
         """Hosts have finished turning on or off as asked."""
 
-    def on_external_event_occurred(self, event: ExternalEventOccurredEvent) -> None:
+    def on_external_event_occurred(self, event: model.ExternalEventOccurredEvent) -> None:
         """An external event has occurred."""
 
     def on_all_static_external_events_have_been_injected(
-        self, event: AllStaticExternalEventsHaveBeenInjectedEvent
+        self, event: model.AllStaticExternalEventsHaveBeenInjectedEvent
     ) -> None:
         """No more external events will come."""
 
     # Called by those that run it
 
-    def hello(self, text: str) -> Message:
+    def hello(self, text: str) -> model.Message:
         """The first message, for these initialization data. It calls `on_init`."""
         self.on_init(text)
         return hello_message(self.name or type(self).__name__, self.version, self.commit, self.features)
 
 
-METHODS: Final[Mapping[type[Event], str]] = {
-    SimulationBeginsEvent: "on_simulation_begins",
-    SimulationEndsEvent: "on_simulation_ends",
-    SimulationErrorEvent: "on_simulation_error",
-    JobSubmittedEvent: "on_job_submitted",
-    JobCompletedEvent: "on_job_completed",
-    JobsKilledEvent: "on_jobs_killed",
-    AllStaticJobsHaveBeenSubmittedEvent: "on_all_static_jobs_have_been_submitted",
-    RequestedCallEvent: "on_requested_call",
-    ProbeDataEmittedEvent: "on_probe_data_emitted",
-    HostsPStateChangedEvent: "on_hosts_pstate_changed",
-    HostsTurnedOnOffEvent: "on_hosts_turned_on_off",
-    ExternalEventOccurredEvent: "on_external_event_occurred",
-    AllStaticExternalEventsHaveBeenInjectedEvent: "on_all_static_external_events_have_been_injected",
+METHODS: Final[Mapping[type[model.Event], str]] = {
+    model.SimulationBeginsEvent: "on_simulation_begins",
+    model.SimulationEndsEvent: "on_simulation_ends",
+    model.SimulationErrorEvent: "on_simulation_error",
+    model.JobSubmittedEvent: "on_job_submitted",
+    model.JobCompletedEvent: "on_job_completed",
+    model.JobsKilledEvent: "on_jobs_killed",
+    model.AllStaticJobsHaveBeenSubmittedEvent: "on_all_static_jobs_have_been_submitted",
+    model.RequestedCallEvent: "on_requested_call",
+    model.ProbeDataEmittedEvent: "on_probe_data_emitted",
+    model.HostsPStateChangedEvent: "on_hosts_pstate_changed",
+    model.HostsTurnedOnOffEvent: "on_hosts_turned_on_off",
+    model.ExternalEventOccurredEvent: "on_external_event_occurred",
+    model.AllStaticExternalEventsHaveBeenInjectedEvent: "on_all_static_external_events_have_been_injected",
 }
 """The method of each event that Batsim sends."""
 
@@ -203,8 +186,8 @@ def attend_to(scheduler: Scheduler) -> Callable[[Turn], None]:
 
 
 def rehearse(
-    scheduler: Scheduler, messages: Iterable[Message], init: str = "", rules: str = DEFAULT_RULE_SET
-) -> list[Message]:
+    scheduler: Scheduler, messages: Iterable[model.Message], init: str = "", rules: str = DEFAULT_RULE_SET
+) -> list[model.Message]:
     """What a scheduler replies to these messages of Batsim, without Batsim and without a socket: for tests.
 
     Args:
