@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 import zmq
@@ -92,8 +93,9 @@ def _no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_there_is_a_method_for_each_event_of_batsim_named_as_in_the_builder() -> None:
     assert set(METHODS) == set(BATSIM_TO_EDC)
     for event_type, name in METHODS.items():
-        (parameter,) = list(inspect.signature(getattr(Scheduler, name)).parameters.values())[1:]
-        assert (parameter.name, parameter.annotation) == ("event", event_type.__name__)
+        method = getattr(Scheduler, name)
+        assert list(inspect.signature(method).parameters) == ["self", "event"]
+        assert get_type_hints(method)["event"] is event_type
         assert hasattr(MessageBuilder, "add_" + name.removeprefix("on_")), name
 
 

@@ -122,10 +122,6 @@ def test_a_forgotten_event_is_told_where_it_belongs(place: Place) -> None:
     assert "{" not in told
 
 
-def test_methods_are_named_after_their_events() -> None:
-    assert {kind: f"on_{snake(kind.__name__).removesuffix('_event')}" for kind in model.BATSIM_TO_EDC} == METHODS
-
-
 # Fields
 
 
