@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -65,6 +66,14 @@ def imported(path: Path) -> Iterator[tuple[int, str]]:
 def test_every_room_has_its_floor() -> None:
     assert {room_of(module) for module in MODULES} <= set(FLOORS)
     assert {"batprotocol", "batprotocol.wire.json", "batprotocol._schema.codec"} <= MODULES
+
+
+def test_every_folder_is_installed() -> None:
+    """The list is written by hand: without a folder, only an installed library would miss it."""
+    listed = re.search(r"^packages = \[\n(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.MULTILINE | re.DOTALL)
+    assert listed
+    packages = {module_of(path) for path in SOURCES if path.name == "__init__.py"}
+    assert set(re.findall(r'"(.+)"', listed[1])) == {*packages, "batprotocol.fb"}
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=module_of)
