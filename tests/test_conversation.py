@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from reference_simulator import Reference
 from talks import begins, ended, executed, hello, message, probe, submitted, talk
-from test_conversation_rules import CASES, HELLO, call, comes, kill, killed, mapped, new_job, new_profile, turn
+from test_conversation_rules import CASES, HELLO, USAGE, call, comes, kill, killed, mapped, new_job, new_profile, turn
 
 from batprotocol import MessageBuilder
 from batprotocol.conversation import (
@@ -424,3 +424,25 @@ def test_periods_are_counted_as_batsim_counts_them() -> None:
 def test_the_now_of_the_hello_does_not_matter() -> None:
     """Batsim lets no time pass after it."""
     assert [violation.severity for violation in check(["", Message(math.inf, (hello(),))])] == ["warning"]
+
+
+@pytest.mark.parametrize("rules", RULE_SETS)
+def test_killable_jobs(rules: str) -> None:
+    jobs = [
+        submitted("w0!1", profile=ParallelTaskProfile([1e6])),
+        submitted("w0!2"),
+        submitted("w0!3", "w0!u", profile=USAGE),
+        submitted("w0!4"),
+        submitted("w0!5"),
+    ]
+    said = talk([], jobs, [executed(each.job_id, str(number)) for number, each in enumerate(jobs[:4])])
+    conversation = Conversation(rules)
+    assert conversation.killable == []
+    for each in said:
+        conversation.feed(each)
+    usage = ["w0!3"] if rules == "protocol" else []  # only this Batsim cannot kill it
+    assert conversation.killable == ["w0!1", "w0!2", *usage, "w0!4"]
+    conversation.receive(message(ended("w0!2"), 9.0))
+    conversation.offer(replace(kill("w0!1"), timestamp=9.0))
+    assert conversation.killable == [*usage, "w0!4"]
+    assert not any(each.is_fatal for each in conversation.offer(replace(kill("w0!4"), timestamp=9.0)))

@@ -279,6 +279,16 @@ class Conversation:
         return self._state.usage().copy()
 
     @property
+    def killable(self) -> list[str]:
+        """The running jobs that a KillJobsEvent can name now, in the order of their execution.
+
+        Jobs whose kill was asked for are not among them, nor are jobs that are known to replay a usage trace, where
+        the rule set says that these cannot be killed. Killing all of them first, in the same reply, is what makes a
+        ForceSimulationStopEvent safe.
+        """
+        return jobs.killable(self._state)
+
+    @property
     def stop_requested(self) -> bool:
         """Whether a ForceSimulationStopEvent was accepted."""
         return self._state.phase is Phase.STOP

@@ -36,6 +36,7 @@ __all__ = [
     "forget",
     "forget_rejected",
     "kill",
+    "killable",
     "killed",
     "read_execute",
     "read_kill",
@@ -192,13 +193,26 @@ def kill(state: State, event: KillJobsEvent) -> None:
         record.state = record.state.steps[KillJobsEvent]
 
 
+def killable(state: State) -> list[str]:
+    """The running jobs that can be killed now, in the order of their execution."""
+    killed = (job_id for job_id in state.running if not state.jobs[job_id].kill_due)
+    if "job.kill-usage-trace" not in state.severities:
+        return list(killed)
+    return [job_id for job_id in killed if not any(_usage(state, state.jobs[job_id]))]
+
+
 def _replays_usage(state: State, record: JobRecord) -> bool:
     """Whether all that the job does is to replay usage traces, so that it surely does when it is killed."""
-    profiles = [profile for _, profile in leaves(state, record.profile_id)]
-    return bool(profiles) and all(
+    parts = _usage(state, record)
+    return bool(parts) and all(parts)
+
+
+def _usage(state: State, record: JobRecord) -> list[bool]:
+    """Of each profile that the job executes in the end, whether it is known to be a usage trace."""
+    return [
         isinstance(profile, TraceReplayProfile) and profile.trace_type == TraceType.FractionalComputation
-        for profile in profiles
-    )
+        for _, profile in leaves(state, record.profile_id)
+    ]
 
 
 # What Batsim says
