@@ -371,7 +371,7 @@ def test_calls_and_probes() -> None:
 def test_dropped_events_have_no_effect_but_must_be_readable() -> None:
     """Batsim reads all of a message before it does anything."""
     stop = ForceSimulationStopEvent()
-    said = talk([], submitted(), [stop, executed(hosts="99"), kill("w0!7"), executed(hosts="0,1")])
+    said = talk([], submitted(), [stop, executed(hosts="99"), kill("w0!7"), executed(hosts="h0")])
     assert rules_of(check(said)) == ["stop.dropped", "stop.dropped", "hosts.syntax", "stop.dropped"]
     conversation = fed(said)
     assert conversation.jobs["w0!1"].state is JobState.SUBMITTED

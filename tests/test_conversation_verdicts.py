@@ -18,7 +18,8 @@ from support import CORPUS, DATA, ROOT, SHARED, read_run, runs
 
 from batprotocol.conversation import Violation, check
 
-VERDICTS = SHARED / "verdicts" / "batsim-5.0.0-rc2.jsonl.xz"
+VERDICTS = tuple(SHARED / "verdicts" / f"batsim-5.0.0-rc2{part}.jsonl.xz" for part in ("", "-more"))
+HERE = all(path.is_file() for path in VERDICTS)
 KEPT = DATA / "verdicts.jsonl"
 
 # Where Batsim did not survive and the conversation does not tell why. docs/conversation.md lists them too.
@@ -26,14 +27,28 @@ DISAGREEMENTS = {
     "multipart later reply": "the second ZeroMQ part of the reply is not in its bytes",
     "cover__test_usage_trace-kill-usage": "the profile of the killed job was not forwarded",
     "exec1by1-custom-mapping__test_various_profile_types-fail": "the profile of the mapped job was not forwarded",
+    "mapping-out-of-range-vec": "the profile of the mapped job was not forwarded",
+    "smpi-mapping-short": "the profile of the mapped job was not forwarded",
+    "stop-hom-mid": "the profile of the running job was not forwarded",
+    "stop-hom-running": "the profile of the running job was not forwarded",
+    "stop-seq-of-ptask": "the profile of the running job was not forwarded",
+    "stop-vec-running": "the profile of the running job was not forwarded",
+    "static-unused-profile": "that no job of the workload has the profile was not told",
+    "reg-job-id-of-future-static": "which jobs the workload still holds was not told",
 }
+
+# Batsim survives these, though it would have gone on for ever.
+ENDLESS = {"cml-infinite-only"}
+
+# What the rules say at Batsim's SimulationEndsEvent is about what the decision component left undone before its stop.
+LEFT_UNDONE = {"job.undecided", "call.never-fires", "register.unfinished"}
 
 
 @cache
 def verdicts() -> list[dict[str, Any]]:
     """All verdicts where they are at hand, else those kept with the tests."""
-    if VERDICTS.is_file():
-        return [json.loads(line) for line in lzma.open(VERDICTS, "rt")]
+    if HERE:
+        return [json.loads(line) for path in VERDICTS for line in lzma.open(path, "rt")]
     return [json.loads(line) for line in KEPT.read_text().splitlines()]
 
 
@@ -43,6 +58,10 @@ def judged(verdict: dict[str, Any]) -> list[Violation]:
 
 def is_fatal(violations: list[Violation]) -> bool:
     return any(violation.is_fatal for violation in violations)
+
+
+def is_refused(verdict: dict[str, Any]) -> bool:
+    return verdict["verdict"] not in ("accepted", "endless")
 
 
 def survived(archive: Path) -> bool:
@@ -67,18 +86,27 @@ def test_verdicts(verdict: dict[str, Any]) -> None:
     if verdict["name"] in DISAGREEMENTS:
         assert not is_fatal(violations), "this is no disagreement any more"
     else:
-        assert is_fatal(violations) is (verdict["verdict"] != "accepted"), [str(each) for each in violations]
+        assert is_fatal(violations) is is_refused(verdict), [str(each) for each in violations]
 
 
 @every_verdict
 def test_batsim_itself_keeps_the_rules(verdict: dict[str, Any]) -> None:
-    assert [str(each) for each in judged(verdict) if each.message % 2 == 0] == []
+    said = [each for each in judged(verdict) if each.message % 2 == 0 and each.rule not in LEFT_UNDONE]
+    assert [str(each) for each in said] == []
+
+
+def test_what_would_go_on_for_ever_is_named() -> None:
+    endless = [verdict for verdict in verdicts() if verdict["verdict"] == "endless"]
+    assert {verdict["name"] for verdict in endless} <= ENDLESS
+    assert endless or not HERE
+    for verdict in endless:
+        assert [each.rule for each in judged(verdict)].count("simulation.endless") == 1
 
 
 def test_figures() -> None:
-    """At least 95 of 100, and no false alarm."""
-    outcomes = [(is_fatal(judged(verdict)), verdict["verdict"] != "accepted") for verdict in verdicts()]
-    assert sum(said is true for said, true in outcomes) >= (0.95 if VERDICTS.is_file() else 0.9) * len(outcomes)
+    """All that can be known, at least 95 of 100 with what cannot, and no false alarm."""
+    outcomes = [(is_fatal(judged(verdict)), is_refused(verdict)) for verdict in verdicts()]
+    assert sum(said is true for said, true in outcomes) >= (0.95 if HERE else 0.9) * len(outcomes)
     assert not any(said and not true for said, true in outcomes)
 
 
@@ -108,10 +136,10 @@ def test_batsim_itself_keeps_the_rules_in_runs(archive: Path) -> None:
 
 def test_the_kept_verdicts_are_small_and_genuine() -> None:
     kept = [json.loads(line) for line in KEPT.read_text().splitlines()]
-    assert 10 <= len(kept) <= 20
-    assert KEPT.stat().st_size < 150_000
+    assert 10 <= len(kept) <= 40
+    assert KEPT.stat().st_size < 250_000
     assert {each["verdict"] for each in kept} == {"accepted", "refused", "crashed", "deadlock"}
-    if VERDICTS.is_file():
+    if HERE:
         known = {(each["name"], each["fmt"]): each for each in verdicts()}
         for each in kept:
             assert each.items() <= known[each["name"], each["fmt"]].items()

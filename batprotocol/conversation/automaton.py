@@ -140,8 +140,6 @@ _AT_THE_END: Final[tuple[EventType, ...]] = (
     KillJobsEvent,
     RegisterProfileEvent,
     FinishRegistrationEvent,
-    StopProbeEvent,
-    StopCallMeLaterEvent,
     TriggerProbeEvent,
     ResetProbeEvent,
     ChangeHostsPStateEvent,

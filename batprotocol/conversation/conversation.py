@@ -103,7 +103,7 @@ _EDC: Final[Mapping[type[Event], Handler]] = {
     ResetProbeEvent: _nothing,
     ChangeHostsPStateEvent: hosts.change_pstate,
     TurnOnOffHostsEvent: hosts.turn_on_off,
-    ForceSimulationStopEvent: _nothing,
+    ForceSimulationStopEvent: jobs.force_stop,
 }
 
 _BATSIM: Final[Mapping[type[Event], Handler]] = {
@@ -130,6 +130,8 @@ _MISPLACED: Final[Mapping[Phase, Mapping[type[Event], tuple[str, str]]]] = {
         RegisterJobEvent: ("end.register-job", "the simulation has ended: this job can never be executed"),
         CreateProbeEvent: ("end.create-probe", "the simulation has ended: this probe can never measure"),
         TurnOnOffHostsEvent: ("end.turn-on-off", "the simulation has ended"),
+        StopCallMeLaterEvent: ("end.stop-call", "the simulation has ended, and all calls with it"),
+        StopProbeEvent: ("end.stop-probe", "the simulation has ended, and all probes with it"),
         ForceSimulationStopEvent: ("end.force-stop", "the simulation has ended by itself"),
         EDCHelloEvent: ("hello.twice", "hello was said before"),
     },

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from batprotocol.conversation.automaton import HostPower
-from batprotocol.conversation.hostsets import describe, members
+from batprotocol.conversation.hostsets import HostSetText, describe, members
 from batprotocol.conversation.state import HostRecord, State
 from batprotocol.errors import shown
 from batprotocol.model import (
@@ -25,11 +25,13 @@ from batprotocol.model import (
 __all__ = [
     "change_pstate",
     "host_records",
+    "note_power",
     "pstate_changed",
     "read_change_pstate",
     "read_turn_on_off",
     "turn_on_off",
     "turned_on_off",
+    "why_asleep",
 ]
 
 _SLEEP_PSTATES: Final = "sleep_pstates"
@@ -53,8 +55,12 @@ def _sleeps(host: Host) -> dict[int, tuple[int, int]]:
     return {}
 
 
-def _is_virtual(host: Host, pstate: int) -> bool:
-    return any(pstate in states for states in _sleeps(host).values())
+def _kind(host: Host, pstate: int) -> str:
+    """What a power state of this host is for: "sleep", "virtual" (on the way to sleep or back) or "computation"."""
+    sleeps = _sleeps(host)
+    if pstate in sleeps:
+        return "sleep"
+    return "virtual" if any(pstate in states for states in sleeps.values()) else "computation"
 
 
 # Changes at once
@@ -66,21 +72,52 @@ def read_change_pstate(state: State, event: ChangeHostsPStateEvent) -> None:
 
 
 def change_pstate(state: State, event: ChangeHostsPStateEvent) -> None:
-    """ChangeHostsPStateEvent: hosts and a power state that exist."""
+    """ChangeHostsPStateEvent: hosts and a power state that exist.
+
+    It is done as asked, whatever the power state is for: in a sleep or virtual one, the host cannot compute.
+    """
     hosts = state.known_hosts(event.host_ids, "host_ids")
     if hosts is None:
         return
-    if not hosts.intervals:
-        state.report("hosts.empty-ignored", "host_ids", "no host changes its power state")
-    records = [state.hosts[host] for host in members(hosts.mask) if host in state.hosts]
+    records = _records(state, hosts)
     _check_pstate(state, records, event.pstate, "pstate")
-    sleeping = [record for record in records if event.pstate in _sleeps(record.host)]
-    if sleeping:
-        state.report("hosts.pstate-sleep", "pstate", f"{event.pstate} is a sleep state of host {sleeping[0].host.id}")
-    if not state.refused:
-        for record in records:
-            record.pstate = event.pstate
-        state.pstate_changes_due.append((hosts.mask, event.pstate))
+    for record in records:
+        kind = _kind(record.host, event.pstate)
+        if kind != "computation":
+            state.report("hosts.pstate-sleep", "pstate", f"{event.pstate} is a {kind} state of host {record.host.id}")
+            break
+    if not state.takes_effect():
+        return
+    for record in records:
+        record.pstate = event.pstate
+        note_power(state, record)
+    state.pstate_changes_due.append((hosts.mask, event.pstate))
+
+
+def _records(state: State, hosts: HostSetText) -> list[HostRecord]:
+    return [state.hosts[host] for host in members(hosts.mask) if host in state.hosts]
+
+
+def note_power(state: State, record: HostRecord) -> None:
+    """Keep in mind whether a host may not be able to compute."""
+    bit = 1 << record.host.id
+    if record.power is HostPower.ON and _kind(record.host, record.pstate) == "computation":
+        state.asleep &= ~bit
+    else:
+        state.asleep |= bit
+
+
+def why_asleep(state: State, host: int, time: float) -> str | None:
+    """Why a host cannot compute at this time, or None if it can, or may."""
+    record = state.hosts[host]
+    power = record.power_at(time)
+    if power is not HostPower.ON:
+        return power.meaning
+    kind = _kind(record.host, record.pstate)
+    # Batsim looks at the power state of a host that is on only where it simulates energy.
+    if kind == "computation" or state.has_energy is False:
+        return None
+    return f"in power state {record.pstate}, a {kind} state"
 
 
 def _check_pstate(state: State, records: list[HostRecord], pstate: int, path: str) -> None:
@@ -94,10 +131,10 @@ def _check_pstate(state: State, records: list[HostRecord], pstate: int, path: st
 def pstate_changed(state: State, event: HostsPStateChangedEvent) -> None:
     """HostsPStateChangedEvent: a change that was asked for."""
     hosts = state.known_hosts(event.host_ids, "host_ids")
-    change = None if hosts is None else (hosts.mask, event.pstate)
+    change = (0 if hosts is None else hosts.mask, event.pstate)
     if change in state.pstate_changes_due:
         state.pstate_changes_due.remove(change)
-    elif change is not None:
+    elif hosts is not None:
         text = f"nobody wanted power state {event.pstate} for {shown(event.host_ids)}"
         state.report("hosts.changed-unasked", "host_ids", text)
 
@@ -115,10 +152,7 @@ def turn_on_off(state: State, event: TurnOnOffHostsEvent) -> None:
     hosts = state.known_hosts(event.host_ids, "host_ids")
     if hosts is None:
         return
-    if not hosts.intervals:
-        state.report("hosts.empty", "host_ids", "no host is turned on or off")
-        return
-    records = [state.hosts[host] for host in members(hosts.mask) if host in state.hosts]
+    records = _records(state, hosts)
     _check_pstate(state, records, event.state, "state")
     for record in records:
         if not _can_turn(state, record, event):
@@ -129,11 +163,13 @@ def turn_on_off(state: State, event: TurnOnOffHostsEvent) -> None:
     if state.refused:
         return
     state.switches_due.append((hosts.mask, event.state))
-    state.asleep |= hosts.mask
     for record in records:
-        record.power = record.power_at(event.timestamp).steps[TurnOnOffHostsEvent]
+        # Not the automaton's step: a change of power states can have put a host to sleep that never was turned off.
+        goes_to_sleep = event.state in _sleeps(record.host)
+        record.power = HostPower.SWITCHING_OFF if goes_to_sleep else HostPower.SWITCHING_ON
         record.ready_at = max(event.timestamp, state.now) + _SURELY * _duration(record, event.state)
         record.pstate = event.state
+        note_power(state, record)
 
 
 def _can_turn(state: State, record: HostRecord, event: TurnOnOffHostsEvent) -> bool:
@@ -142,13 +178,11 @@ def _can_turn(state: State, record: HostRecord, event: TurnOnOffHostsEvent) -> b
     if TurnOnOffHostsEvent not in power.steps:
         state.report("hosts.turn-switching", "host_ids", f"host {host.id} is {power.meaning}")
         return False
-    goes_to_sleep = event.state in _sleeps(host)
-    is_asleep = record.pstate in _sleeps(host)
-    if goes_to_sleep is not is_asleep and not _is_virtual(host, event.state):
+    now, then = _kind(host, record.pstate), _kind(host, event.state)
+    if {now, then} == {"computation", "sleep"}:
         return True
-    status = "off" if is_asleep else "on"
-    kind = "a sleep" if goes_to_sleep else "a virtual" if _is_virtual(host, event.state) else "a computation"
-    text = f"host {host.id} is {status} (power state {record.pstate}), and {event.state} is {kind} state"
+    status = {"computation": "on", "sleep": "off", "virtual": "neither on nor off"}[now]
+    text = f"host {host.id} is {status} (power state {record.pstate}), and {event.state} is a {then} state"
     state.report("hosts.turn-direction", "state", text)
     return False
 
@@ -165,10 +199,11 @@ def _duration(record: HostRecord, pstate: int) -> float:
 def turned_on_off(state: State, event: HostsTurnedOnOffEvent) -> None:
     """HostsTurnedOnOffEvent: a switch that was asked for is done."""
     hosts = state.known_hosts(event.host_ids, "host_ids")
-    if hosts is None:
-        return
-    due = next((mask for mask, pstate in state.switches_due if pstate == event.state and hosts.mask & ~mask == 0), None)
-    if due is None or not hosts.intervals:
+    due = None
+    if hosts is not None:
+        fits = (mask for mask, pstate in state.switches_due if pstate == event.state and hosts.mask & ~mask == 0)
+        due = next(fits, None)
+    if hosts is None or due is None:
         text = f"nobody turned {shown(event.host_ids)} to power state {event.state}"
         state.report("hosts.changed-unasked", "host_ids", text)
         return
@@ -179,8 +214,7 @@ def turned_on_off(state: State, event: HostsTurnedOnOffEvent) -> None:
         record = state.hosts.get(host)
         if record is not None and record.pstate == event.state:
             record.power = record.power.steps.get(HostsTurnedOnOffEvent, record.power)
-            if record.power is HostPower.ON:
-                state.asleep &= ~(1 << host)
+            note_power(state, record)
 
 
 def host_records(computing: tuple[Host, ...], storing: tuple[Host, ...]) -> dict[int, HostRecord]:

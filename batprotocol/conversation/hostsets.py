@@ -1,7 +1,8 @@
-"""Host sets as Batsim reads them: strictly, once for each text.
+"""Host sets as Batsim reads them, once for each text.
 
-`model.parse_hosts` is lenient with what people write; here is what Batsim's own parser accepts, together with the form
-that makes questions about sets of hosts cheap: an int whose bit n is host n. It must not know which hosts there are.
+`model.parse_hosts` reads what people write as it is meant; here is what Batsim's own parser makes of a text, which can
+be something else, together with the form that makes questions about sets of hosts cheap: an int whose bit n is host n.
+It must not know which hosts there are.
 """
 
 from __future__ import annotations
@@ -16,65 +17,88 @@ from batprotocol.errors import shown
 
 __all__ = ["HostSetText", "describe", "members", "read_hosts"]
 
-_INTERVAL = re.compile(r"([0-9]+)(?:-([0-9]+))?", re.ASCII)
-_DIGITS: Final = 10  # of an uint32; more cannot be a host, and int() of a million digits takes its time
+_PLAIN = re.compile(r"[0-9]+(?:-[0-9]+)?(?: [0-9]+(?:-[0-9]+)?)*", re.ASCII)
+"""What Batsim reads as anybody would."""
+_NUMBER = re.compile(r"[\t\n\v\f\r]*\+?0*([0-9]+)", re.ASCII)
+"""What C++'s `stoi` takes of a text: white space, a sign, digits. It ignores whatever comes after them."""
+_HIGHEST: Final = 2**31 - 1  # of an int
+_DIGITS: Final = 10  # that it has; int() of a million of them takes its time
 _CACHED_TEXTS: Final = 4096
 
 
 class HostSetText:
-    """What a host set's text says.
+    """What Batsim reads in a host set's text.
 
     Attributes:
         fault: why Batsim cannot read it, or "".
         intervals: its intervals (first, last), as written.
+        text: the text, or what Batsim reads if that is something else than what is written.
+        misread: whether it is something else.
         last: the highest host, or -1.
         ascending: whether the intervals are in ascending order and do not overlap.
         mask: the hosts as the bits of an int. Ask only when `last` is known to be a host: it has that many bits.
         size: how many hosts are in the set.
     """
 
-    __slots__ = ("ascending", "fault", "intervals", "last", "mask", "size")
+    __slots__ = ("ascending", "fault", "intervals", "last", "mask", "misread", "size", "text")
     mask: int
     size: int
 
-    def __init__(self, fault: str, intervals: tuple[tuple[int, int], ...] = ()) -> None:
+    def __init__(
+        self, text: str, fault: str, intervals: tuple[tuple[int, int], ...] = (), misread: bool = False
+    ) -> None:
         self.fault = fault
         self.intervals = intervals
+        self.misread = misread
+        self.text = _written(intervals) if misread else text
         self.last = max((last for _, last in intervals), default=-1)
         self.ascending = all(before[1] < after[0] for before, after in pairwise(intervals))
 
     def __getattr__(self, name: str) -> int:
         # Only asked for what is not there yet: `mask` and `size` are made the first time that someone needs them.
-        if name not in ("mask", "size"):
-            raise AttributeError(name)
-        self.mask = 0
-        for first, last in self.intervals:
-            self.mask |= (1 << last + 1) - (1 << first)
-        self.size = self.mask.bit_count()
-        return self.mask if name == "mask" else self.size
+        if name == "mask":
+            self.mask = 0
+            for first, last in self.intervals:
+                self.mask |= (1 << last + 1) - (1 << first)
+            return self.mask
+        if name == "size":
+            self.size, end = 0, 0
+            for first, last in sorted(self.intervals):
+                self.size += max(last + 1 - max(first, end), 0)
+                end = max(last + 1, end)
+            return self.size
+        raise AttributeError(name)
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
 def read_hosts(text: str) -> HostSetText:
     """Read a host set as Batsim does. What it cannot read has a `fault`; this never raises.
 
-    >>> read_hosts("0-3 8").size, read_hosts("0,1").fault
-    (5, "'0,1' in '0,1' is neither a host nor an interval a-b")
+    The parts are separated by spaces, and the two hosts of an interval by hyphens, any number of them. A host is what
+    C++'s `stoi` makes of it, which takes the digits that come first and ignores the rest.
+
+    >>> read_hosts("0-3 8").size, read_hosts("0,1").text, read_hosts("h1").fault
+    (5, '0', "'h1' in 'h1' is neither a host nor an interval a-b")
     """
     if not text:
-        return HostSetText("")
+        return HostSetText(text, "")
     intervals = []
-    for part in text.split(" "):
-        found = _INTERVAL.fullmatch(part)
-        if not found:
-            return HostSetText(f"{shown(part)} in {shown(text)} is neither a host nor an interval a-b")
-        if max(len(number.lstrip("0")) for number in part.split("-")) > _DIGITS:
-            return HostSetText(f"{shown(part)} in {shown(text)} is too large for a host")
-        first, last = int(found[1]), int(found[2] or found[1])
+    for part in re.split(" +", text):
+        numbers = [_NUMBER.match(number) for number in re.split("-+", part)]
+        if len(numbers) > 2 or not all(numbers):
+            return HostSetText(text, f"{shown(part)} in {shown(text)} is neither a host nor an interval a-b")
+        hosts = [int(found[1]) if len(found[1]) <= _DIGITS else _HIGHEST + 1 for found in numbers if found]
+        first, last = hosts[0], hosts[-1]
+        if max(hosts) > _HIGHEST:
+            return HostSetText(text, f"{shown(part)} in {shown(text)} is too large for a host")
         if first > last:
-            return HostSetText(f"the interval {part} in {shown(text)} is descending")
+            return HostSetText(text, f"the interval {shown(part)} in {shown(text)} is descending")
         intervals.append((first, last))
-    return HostSetText("", tuple(intervals))
+    return HostSetText(text, "", tuple(intervals), misread=not _PLAIN.fullmatch(text))
+
+
+def _written(intervals: tuple[tuple[int, int], ...]) -> str:
+    return " ".join(f"{first}-{last}" if last > first else str(first) for first, last in intervals)
 
 
 def members(mask: int) -> Iterator[int]:
@@ -98,5 +122,5 @@ def describe(mask: int) -> str:
             intervals[-1][1] = host
         else:
             intervals.append([host, host])
-    text = " ".join(f"{first}-{last}" if last > first else str(first) for first, last in intervals)
+    text = _written(tuple((first, last) for first, last in intervals))
     return f"host{'s' if mask.bit_count() > 1 else ''} {shown(text)[1:-1]}"

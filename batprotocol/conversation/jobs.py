@@ -7,16 +7,22 @@ event against the state, and change it if nothing is wrong. It must not know how
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 from typing import Final
 
-from batprotocol.conversation.automaton import HostPower, JobState
+from batprotocol.conversation.automaton import JobState
+from batprotocol.conversation.hosts import why_asleep
 from batprotocol.conversation.hostsets import HostSetText, describe, members, read_hosts
-from batprotocol.conversation.placements import check_overrides, check_placement, check_storages, leaves
+from batprotocol.conversation.placements import check_overrides, check_placement
+from batprotocol.conversation.profiles import PARALLEL_TASKS, contained, is_usage_trace, leaves
 from batprotocol.conversation.state import JobRecord, State
+from batprotocol.conversation.tasks import check_tasks
 from batprotocol.errors import shown
 from batprotocol.model import (
+    DelayProfile,
     ExecuteJobEvent,
     FinalJobState,
+    ForceSimulationStopEvent,
     JobCompletedEvent,
     JobsKilledEvent,
     JobSubmittedEvent,
@@ -26,13 +32,13 @@ from batprotocol.model import (
     KillProgressSequentialProfile,
     PredefinedExecutorPlacementStrategy,
     RejectJobEvent,
-    TraceReplayProfile,
-    TraceType,
+    SequentialCompositionProfile,
 )
 
 __all__ = [
     "completed",
     "execute",
+    "force_stop",
     "forget",
     "forget_rejected",
     "kill",
@@ -77,7 +83,7 @@ def read_execute(state: State, event: ExecuteJobEvent) -> None:
     if event.job_id not in state.jobs:
         check_id(state, event.job_id, "job_id")
     hosts = read_hosts(event.allocation.host_allocation)
-    if hosts.fault or not hosts.ascending:
+    if not hosts.ascending or not hosts.intervals or hosts.misread:
         state.readable_hosts(event.allocation.host_allocation, "allocation.host_allocation")
     for index, override in enumerate(event.profile_allocation_override or ()):
         state.readable_hosts(override.host_allocation, f"profile_allocation_override[{index}].host_allocation")
@@ -95,9 +101,6 @@ def execute(state: State, event: ExecuteJobEvent) -> None:
     hosts = state.known_hosts(event.allocation.host_allocation, "allocation.host_allocation")
     if hosts is None:
         return
-    if not hosts.intervals:
-        state.report("hosts.empty", "allocation.host_allocation", f"job {shown(event.job_id)} is executed on no host")
-        return
     if hosts.mask & (state.busy | state.asleep | state.storages):
         _check_hosts(state, event, hosts)
     if hosts.size != record.job.resource_request:
@@ -110,12 +113,16 @@ def execute(state: State, event: ExecuteJobEvent) -> None:
         check_placement(state, event, record.job.resource_request, record.profile_id, hosts)
     if event.profile_allocation_override:
         check_overrides(state, event, record.profile_id)
-    if state.profiles.get(record.profile_id) is not None:
-        check_storages(state, event, record.profile_id)
+    profile, walltime = state.profiles.get(record.profile_id), record.job.walltime
+    if not (
+        (profile is None or (type(profile) is DelayProfile and profile.delay < inf))
+        and (walltime is None or walltime < inf)
+    ):
+        check_tasks(state, event, record.profile_id, record.job)
     if not state.takes_effect():
         return
     record.state = after
-    record.allocation = event.allocation.host_allocation
+    record.allocation = hosts.text
     record.since = event.timestamp
     state.undecided -= 1
     state.occupy(event.job_id, hosts)
@@ -125,9 +132,9 @@ def _check_hosts(state: State, event: ExecuteJobEvent, hosts: HostSetText) -> No
     path = "allocation.host_allocation"
     if hosts.mask & state.asleep:
         for host in members(hosts.mask & state.asleep):
-            power = state.hosts[host].power_at(event.timestamp)
-            if power is not HostPower.ON:
-                state.report("job.host-asleep", path, f"host {host} is {power.meaning}")
+            reason = why_asleep(state, host, event.timestamp)
+            if reason is not None:
+                state.report("job.host-asleep", path, f"host {host} is {reason}")
     if hosts.mask & state.storages:
         stores = describe(hosts.mask & state.storages)
         state.report("job.host-stores", path, f"job {shown(event.job_id)} is executed on storage: {stores}")
@@ -193,6 +200,27 @@ def kill(state: State, event: KillJobsEvent) -> None:
         record.state = record.state.steps[KillJobsEvent]
 
 
+def force_stop(state: State, event: ForceSimulationStopEvent) -> None:
+    """ForceSimulationStopEvent: when no parallel task is running, as far as that is known."""
+    surely, perhaps = [], []
+    for job_id in state.running:
+        record = state.jobs[job_id]
+        if record.kill_due:
+            continue
+        parts = [profile for _, profile in leaves(state, record.profile_id)]
+        tasks = [isinstance(profile, PARALLEL_TASKS) for profile in parts]
+        seen = max(state.now, record.since or 0.0)  # later, it may have ended
+        if tasks and all(tasks) and event.timestamp <= seen:
+            surely.append(job_id)
+        elif any(tasks) or None in parts:
+            perhaps.append(job_id)
+    for rule, jobs, verb in (("stop.parallel-task", surely, "is"), ("stop.job", perhaps, "may be")):
+        if jobs:
+            which = f"job {shown(jobs[0])}" + (f" and {len(jobs) - 1} others" if len(jobs) > 1 else "")
+            text = f"{which}, which {verb} in a parallel task, must be killed first, in the same reply"
+            state.report(rule, "", text)
+
+
 def killable(state: State) -> list[str]:
     """The running jobs that can be killed now, in the order of their execution."""
     killed = (job_id for job_id in state.running if not state.jobs[job_id].kill_due)
@@ -209,10 +237,7 @@ def _replays_usage(state: State, record: JobRecord) -> bool:
 
 def _usage(state: State, record: JobRecord) -> list[bool]:
     """Of each profile that the job executes in the end, whether it is known to be a usage trace."""
-    return [
-        isinstance(profile, TraceReplayProfile) and profile.trace_type == TraceType.FractionalComputation
-        for _, profile in leaves(state, record.profile_id)
-    ]
+    return [is_usage_trace(profile) for _, profile in leaves(state, record.profile_id)]
 
 
 # What Batsim says
@@ -226,13 +251,10 @@ def submitted(state: State, event: JobSubmittedEvent) -> None:
         if state.static_submitted:
             state.report("job.submitted-late", "job_id", f"job {shown(event.job_id)} comes after the last static one")
         state.jobs[event.job_id] = JobRecord(_SUBMITTED, event.job, profile_id)
-        state.profile_users[profile_id] = state.profile_users.get(profile_id, 0) + 1
         state.undecided += 1
     elif record.acknowledgement_due:
-        record.acknowledgement_due = False
+        record.acknowledgement_due = False  # the job stays as it was registered: of a walltime of 0, Batsim tells None
         state.acknowledgements_due -= 1
-        if record.job is not None:
-            record.job = event.job
     else:
         state.report("job.submitted-twice", "job_id", f"job {shown(event.job_id)} was submitted before")
         return
@@ -261,10 +283,14 @@ def completed(state: State, event: JobCompletedEvent) -> None:
 
 
 def forget(state: State, record: JobRecord) -> None:
-    """Batsim forgets a job, and with the last job that has it, a profile."""
+    """Batsim forgets a job, and with the first job that had it, a profile, unless profile_reuse was requested."""
     record.job = None
     record.allocation = None
-    state.profile_users[record.profile_id] -= 1
+    profile_id = record.profile_id
+    if not state.reuses_profiles and profile_id not in state.gone_profiles:
+        state.gone_profiles.add(profile_id)
+        if type(state.profiles.get(profile_id)) is SequentialCompositionProfile:
+            state.gone_profiles.update(contained(state, profile_id))
 
 
 def forget_rejected(state: State) -> None:

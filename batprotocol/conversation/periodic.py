@@ -35,12 +35,14 @@ from batprotocol.model import (
     RequestedCallEvent,
     StopCallMeLaterEvent,
     StopProbeEvent,
+    TemporalTrigger,
     TimeUnit,
 )
 
 __all__ = [
     "call_me_later",
     "create_probe",
+    "endless",
     "probe_data",
     "read_create_probe",
     "requested_call",
@@ -184,6 +186,19 @@ def _end_call(state: State, name: str, call: CallRecord) -> None:
         del state.calls[name]
 
 
+def endless(state: State) -> list[str]:
+    """The calls and probes that run until they are stopped, as phrases."""
+    names = [f"call {shown(name)}" for name, calls in state.calls.items() if _is_endless(calls[-1].when)]
+    for name, probe in state.probes.items():
+        if _is_endless(probe.event.measurement_triggering_policy):
+            names.append(f"probe {shown(name)}")
+    return names
+
+
+def _is_endless(trigger: TemporalTrigger) -> bool:
+    return isinstance(trigger, Periodic) and _periods(trigger) is None
+
+
 # Probes
 
 
@@ -204,9 +219,7 @@ def create_probe(state: State, event: CreateProbeEvent) -> None:
     if isinstance(event.measurement_triggering_policy, Periodic):
         _check_periodic(state, event.measurement_triggering_policy, "measurement_triggering_policy")
     if isinstance(event.resources, HostResources):
-        hosts = state.known_hosts(event.resources.host_ids, "resources.host_ids")
-        if hosts is not None and not hosts.intervals:
-            state.report("hosts.empty-ignored", "resources.host_ids", f"probe {shown(event.probe_id)} observes no host")
+        state.known_hosts(event.resources.host_ids, "resources.host_ids")
     if state.has_energy is False:
         state.report("probe.no-energy", "metrics", "Batsim was started without --energy-host")
     for path, text in _ignored(event):

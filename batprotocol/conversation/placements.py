@@ -1,40 +1,34 @@
-"""Whether the placement of an execution fits the job's profile: custom mappings, overrides, storages.
+"""Whether the placement of an execution fits the job's profile: custom mappings and overrides.
 
 Only what is known of profiles can be checked: those that were forwarded or registered. It must not change the state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from batprotocol.conversation.hostsets import HostSetText, read_hosts
+from batprotocol.conversation.profiles import leaves
 from batprotocol.conversation.state import State
 from batprotocol.errors import shown
 from batprotocol.model import (
     CustomExecutorToHostMapping,
-    DelayProfile,
     ExecuteJobEvent,
     ExecutorPlacement,
-    ForkJoinCompositionProfile,
     ParallelTaskDataStagingBetweenStoragesProfile,
     ParallelTaskHomogeneousProfile,
-    ParallelTaskMergeCompositionProfile,
     ParallelTaskOnStorageHomogeneousProfile,
     ParallelTaskProfile,
     PredefinedExecutorPlacementStrategy,
     Profile,
     ProfileAllocationPlacement,
-    SequentialCompositionProfile,
     TraceReplayProfile,
 )
 
-__all__ = ["check_overrides", "check_placement", "check_storages", "leaves"]
-
-COMPOSITIONS: Final = (SequentialCompositionProfile, ForkJoinCompositionProfile, ParallelTaskMergeCompositionProfile)
+__all__ = ["check_overrides", "check_placement"]
 
 # How a profile takes a custom mapping. Rigid ones need one entry for each executor; homogeneous ones take as many
-# executors as there are entries, and of a trace only Batsim knows how many executors it has.
+# executors as there are entries. Of a trace only Batsim knows how many it has: what the job requests, one hopes.
 _RIGID: Final = (ParallelTaskProfile, ParallelTaskDataStagingBetweenStoragesProfile)
 _MAPPED: Final = (
     *_RIGID,
@@ -43,22 +37,6 @@ _MAPPED: Final = (
     TraceReplayProfile,
 )
 _STRATEGIES: Final = tuple(PredefinedExecutorPlacementStrategy)
-_WITHOUT_STORAGE: Final = frozenset(
-    (type(None), DelayProfile, ParallelTaskProfile, ParallelTaskHomogeneousProfile, TraceReplayProfile)
-)
-
-
-def leaves(state: State, profile_id: str) -> Iterator[tuple[str, Profile | None]]:
-    """The profiles that are executed in the end, each once, with their names. None is unknown."""
-    todo, seen = [profile_id], {profile_id}
-    while todo:
-        name = todo.pop()
-        profile = state.profiles.get(name)
-        if not isinstance(profile, COMPOSITIONS):
-            yield name, profile
-            continue
-        todo += [part for part in dict.fromkeys(profile.profile_ids) if part not in seen]
-        seen.update(profile.profile_ids)
 
 
 def check_placement(state: State, event: ExecuteJobEvent, executors: int, profile_id: str, hosts: HostSetText) -> None:
@@ -95,14 +73,11 @@ def check_overrides(state: State, event: ExecuteJobEvent, profile_id: str) -> No
 def _check_override(
     state: State, override: ProfileAllocationPlacement, path: str, executors: int, profile: Profile | None
 ) -> None:
-    hosts = read_hosts(override.host_allocation)
-    if isinstance(profile, _MAPPED):  # otherwise Batsim may never look at the hosts
-        if state.known_hosts(override.host_allocation, f"{path}.host_allocation") is None:
-            return
-        if not hosts.intervals:
-            text = f"profile {shown(override.profile_id)} is executed on no host"
-            state.report("hosts.empty", f"{path}.host_allocation", text)
-            return
+    hosts_text = override.host_allocation
+    hosts = read_hosts(hosts_text)
+    # Where it does not use a mapping, Batsim may never look at the hosts.
+    if isinstance(profile, _MAPPED) and state.known_hosts(hosts_text, f"{path}.host_allocation") is None:
+        return
     placement, path = override.executor_placement, f"{path}.executor_placement"
     if not isinstance(placement, CustomExecutorToHostMapping):
         _check_strategy(state, placement, path)
@@ -126,7 +101,8 @@ def _check_mapping(
 ) -> None:
     used = isinstance(profile, _MAPPED)
     size = hosts.size
-    if len(mapping) != executors and (isinstance(profile, _RIGID) or not used):
+    short = len(mapping) < executors and isinstance(profile, TraceReplayProfile)
+    if short or (len(mapping) != executors and (isinstance(profile, _RIGID) or not used)):
         rule = "job.mapping-size" if used else "job.mapping-doubtful"
         text = f"the mapping has {len(mapping)} entries, and the job has {executors} executors"
         state.report(rule, f"{path}.mapping", f"{text} (profile {shown(profile_id)})")
@@ -135,27 +111,3 @@ def _check_mapping(
             rule = "job.mapping-entry" if used else "job.mapping-doubtful"
             state.report(rule, f"{path}.mapping[{index}]", f"there is no host {entry} in an allocation of {size} hosts")
             break
-
-
-def check_storages(state: State, event: ExecuteJobEvent, profile_id: str) -> None:
-    """Report storages of the job's profiles that are neither placed nor hosts, or are no storage hosts."""
-    if type(state.profiles.get(profile_id)) in _WITHOUT_STORAGE or not state.hosts:
-        return
-    placed = {entry.storage_name: entry.host_id for entry in event.storage_placement or ()}
-    names: dict[str, None] = {}
-    for _, profile in leaves(state, profile_id):
-        if isinstance(profile, ParallelTaskOnStorageHomogeneousProfile):
-            names[profile.storage_name] = None
-        elif isinstance(profile, ParallelTaskDataStagingBetweenStoragesProfile):
-            names[profile.emitter_storage_name] = names[profile.receiver_storage_name] = None
-    for name in names:
-        host = placed.get(name, state.host_names.get(name))
-        if host is None:
-            text = f"storage {shown(name)} is not placed, and no host has this name"
-            state.report("job.storage-unknown", "storage_placement", text)
-        elif host >= state.host_limit:
-            text = f"storage {shown(name)} is placed on host {host}: the last one is {state.host_limit - 1}"
-            state.report("hosts.unknown", "storage_placement", text)
-        elif not state.hosts[host].is_storage:
-            text = f"storage {shown(name)} is host {host}, which is no storage host"
-            state.report("job.storage-computes", "storage_placement", text)

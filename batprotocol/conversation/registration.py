@@ -7,16 +7,17 @@ event against the state, and change it if nothing is wrong. It must not know wha
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from batprotocol.conversation.automaton import JobState, Registration
 from batprotocol.conversation.jobs import check_id
-from batprotocol.conversation.placements import COMPOSITIONS
+from batprotocol.conversation.profiles import COMPOSITIONS, elsewhere, executors_of
 from batprotocol.conversation.state import JobRecord, State
 from batprotocol.errors import shown
 from batprotocol.model import (
     DelayProfile,
+    Doubles,
     FinishRegistrationEvent,
     ForkJoinCompositionProfile,
     ParallelTaskDataStagingBetweenStoragesProfile,
@@ -26,7 +27,6 @@ from batprotocol.model import (
     ParallelTaskProfile,
     RegisterJobEvent,
     RegisterProfileEvent,
-    SequentialCompositionProfile,
 )
 
 __all__ = [
@@ -36,6 +36,16 @@ __all__ = [
     "register_job",
     "register_profile",
 ]
+
+
+_AMOUNTS: Final[Mapping[type[Any], tuple[str, ...]]] = {
+    DelayProfile: ("delay",),
+    ParallelTaskProfile: ("computation_vector", "communication_matrix"),
+    ParallelTaskHomogeneousProfile: ("computation_amount", "communication_amount"),
+    ParallelTaskOnStorageHomogeneousProfile: ("bytes_to_read", "bytes_to_write"),
+    ParallelTaskDataStagingBetweenStoragesProfile: ("bytes_to_transfer",),
+}
+"""The fields of profiles that say how much there is to do."""
 
 
 def _check_open(state: State, what: str) -> None:
@@ -71,7 +81,7 @@ def _check_delay(state: State, profile: DelayProfile) -> None:
 
 
 def _check_vectors(state: State, profile: ParallelTaskProfile) -> None:
-    for name in ("computation_vector", "communication_matrix"):
+    for name in _AMOUNTS[ParallelTaskProfile]:
         for index, amount in enumerate(getattr(profile, name) or ()):
             if not amount >= 0:
                 state.report("profile.amount", f"profile.profile.{name}[{index}]", f"the amount is {amount}")
@@ -87,14 +97,11 @@ def _check_vectors(state: State, profile: ParallelTaskProfile) -> None:
         state.report("profile.matrix-size", "profile.profile.communication_matrix", text)
 
 
-def _check_amounts(*names: str) -> Callable[[State, Any], None]:
-    def check(state: State, profile: Any) -> None:
-        for name in names:
-            amount = getattr(profile, name)
-            if not amount >= 0:
-                state.report("profile.amount", f"profile.profile.{name}", f"the amount is {amount}")
-
-    return check
+def _check_amounts(state: State, profile: Any) -> None:
+    for name in _AMOUNTS[type(profile)]:
+        amount = getattr(profile, name)
+        if not amount >= 0:
+            state.report("profile.amount", f"profile.profile.{name}", f"the amount is {amount}")
 
 
 def _check_implemented(state: State, profile: Any) -> None:
@@ -104,9 +111,9 @@ def _check_implemented(state: State, profile: Any) -> None:
 _CHECKS: Final[dict[type[Any], Callable[[State, Any], None]]] = {
     DelayProfile: _check_delay,
     ParallelTaskProfile: _check_vectors,
-    ParallelTaskHomogeneousProfile: _check_amounts("computation_amount", "communication_amount"),
-    ParallelTaskOnStorageHomogeneousProfile: _check_amounts("bytes_to_read", "bytes_to_write"),
-    ParallelTaskDataStagingBetweenStoragesProfile: _check_amounts("bytes_to_transfer"),
+    ParallelTaskHomogeneousProfile: _check_amounts,
+    ParallelTaskOnStorageHomogeneousProfile: _check_amounts,
+    ParallelTaskDataStagingBetweenStoragesProfile: _check_amounts,
     ForkJoinCompositionProfile: _check_implemented,
     ParallelTaskMergeCompositionProfile: _check_implemented,
 }
@@ -116,6 +123,9 @@ def register_profile(state: State, event: RegisterProfileEvent) -> None:
     """RegisterProfileEvent: a new name, and sub-profiles that exist."""
     profile_id, profile = event.profile.id, event.profile.profile
     _check_open(state, f"profile {shown(profile_id)} is registered")
+    infinite = _infinite(profile)
+    if infinite:
+        state.report("profile.infinite", f"profile.profile.{infinite}", f"profile {shown(profile_id)} is infinite")
     if profile_id.count("!") != 1:
         state.report("register.profile-id", "profile.id", f"{shown(profile_id)} is not of the form 'workload!name'")
     if profile_id in state.profiles:
@@ -125,8 +135,22 @@ def register_profile(state: State, event: RegisterProfileEvent) -> None:
             if _is_missing(state, part):
                 text = f"profile {shown(profile_id)} is composed of {shown(part)}, which does not exist"
                 state.report("profile.unknown-subprofile", f"profile.profile.profile_ids[{index}]", text)
+            elif part in state.gone_profiles:
+                text = f"profile {shown(profile_id)} is composed of {shown(part)}, and a job that had it has ended"
+                state.report("register.profile-gone", f"profile.profile.profile_ids[{index}]", text)
     if state.takes_effect(possible=profile_id not in state.profiles):
         state.profiles[profile_id] = profile
+        if infinite:
+            state.infinite_profiles.add(profile_id)
+
+
+def _infinite(profile: Any) -> str:
+    """The first field of a profile that holds an infinite number, or ""."""
+    for name in _AMOUNTS.get(type(profile), ()):
+        value = getattr(profile, name)
+        if value == math.inf or (isinstance(value, Doubles) and math.inf in value):
+            return name
+    return ""
 
 
 def _is_missing(state: State, profile_id: str) -> bool:
@@ -162,7 +186,6 @@ def register_job(state: State, event: RegisterJobEvent) -> None:
     state.jobs[event.job_id] = JobRecord(JobState.UNKNOWN.steps[RegisterJobEvent], job, profile_id)
     state.jobs[event.job_id].acknowledgement_due = acknowledged
     state.acknowledgements_due += acknowledged
-    state.profile_users[profile_id] = state.profile_users.get(profile_id, 0) + 1
     state.profiles.setdefault(profile_id, None)
     state.undecided += 1
 
@@ -171,26 +194,16 @@ def _check_profile(state: State, event: RegisterJobEvent, profile_id: str) -> No
     if _is_missing(state, profile_id):
         text = f"job {shown(event.job_id)} has profile {shown(profile_id)}, which does not exist"
         state.report("register.unknown-profile", "job.profile_id", text)
-    elif _is_gone(state, profile_id):
-        text = f"job {shown(event.job_id)} has profile {shown(profile_id)}, whose last job has ended"
+    elif profile_id in state.gone_profiles:
+        text = f"job {shown(event.job_id)} has profile {shown(profile_id)}, and a job that had it has ended"
         state.report("register.profile-gone", "job.profile_id", text)
     profile = state.profiles.get(profile_id)
+    part = None if state.reuses_profiles else elsewhere(state, profile_id)
+    if part is not None:
+        text = f"profile {shown(profile_id)} of job {shown(event.job_id)} is composed of {shown(part)}"
+        state.report("register.sequence-workloads", "job.profile_id", f"{text}, which belongs to another workload")
     if isinstance(profile, ParallelTaskProfile):
-        size = len(profile.computation_vector or ()) or math.isqrt(len(profile.communication_matrix or ()))
+        size = executors_of(profile)
         if size != event.job.resource_request:
             text = f"job {shown(event.job_id)} requests {event.job.resource_request}, its profile has {size} executors"
             state.report("register.job-size", "job.resource_request", text)
-
-
-def _is_gone(state: State, profile_id: str) -> bool:
-    """Whether all jobs that had the profile have ended, no other can come, and no composition keeps it."""
-    if state.features.dynamic_registration and state.features.profile_reuse:
-        return False
-    if state.profile_users.get(profile_id) != 0:
-        return False
-    if profile_id.partition("!")[0] in state.static_workloads and not state.static_submitted:
-        return False
-    return not any(
-        isinstance(profile, SequentialCompositionProfile) and profile_id in profile.profile_ids
-        for profile in state.profiles.values()
-    )

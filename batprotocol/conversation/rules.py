@@ -148,6 +148,9 @@ _TABLE: Final[tuple[_Row, ...]] = (
           "Unless it is forced, a simulation ends when all static jobs have been submitted and all external events "
           "injected, each job has ended or was rejected, registration is finished, and no call, probe or switch of a "
           "host is left."),
+    _rule("simulation.endless", "warning", "warning", "The simulation goes on for ever",
+          "Nothing is left but calls or probes without end, and these keep the simulation alive. Stop them when the "
+          "last job has ended, or give them a number of periods."),
     _rule("simulation.stuck-jobs", "deadlock", "deadlock", "Jobs wait for ever",
           "After this reply nothing can happen any more: no job runs, no call, probe, submission or external event is "
           "to come, but there are jobs that were neither executed nor rejected. Execute or reject them, or ask to be "
@@ -162,12 +165,18 @@ _TABLE: Final[tuple[_Row, ...]] = (
     _rule("end.register-job", "error", "error", "A job is registered after the end",
           "The reply to SimulationEndsEvent is the last message, and Batsim aborts when it registers a job. Keep "
           "registration open (no FinishRegistrationEvent) as long as jobs may come."),
-    _rule("end.create-probe", "error", "error", "A probe is created after the end",
-          "The reply to SimulationEndsEvent is the last message: nothing will be measured, and Batsim does not end "
-          "with a probe left. Leave it out."),
+    _rule("end.create-probe", "error", "deadlock", "A probe is created after the end",
+          "The reply to SimulationEndsEvent is the last message: nothing will be measured, and Batsim 5.0.0-rc2 "
+          "deadlocks. Leave it out."),
     _rule("end.turn-on-off", "error", "error", "Hosts are turned on or off after the end",
           "The reply to SimulationEndsEvent is the last message, and Batsim aborts while hosts are switching. Leave "
           "it out."),
+    _rule("end.stop-call", "warning", "deadlock", "A call is stopped after the end",
+          "Batsim 5.0.0-rc2 deadlocks on a StopCallMeLaterEvent in the reply to SimulationEndsEvent: nobody is left to "
+          "take it. No call is running then. Leave it out."),
+    _rule("end.stop-probe", "warning", "deadlock", "A probe is stopped after the end",
+          "Batsim 5.0.0-rc2 deadlocks on a StopProbeEvent in the reply to SimulationEndsEvent: nobody is left to take "
+          "it. No probe is running then. Leave it out."),
     _rule("end.force-stop", "warning", "deadlock", "The simulation is stopped after its end",
           "Batsim 5.0.0-rc2 deadlocks on a ForceSimulationStopEvent in the reply to SimulationEndsEvent. Send it "
           "before, or not at all."),
@@ -176,6 +185,14 @@ _TABLE: Final[tuple[_Row, ...]] = (
           "reply is enough."),
     _rule("stop.dropped", "warning", "warning", "An event after ForceSimulationStopEvent",
           "Batsim drops all later events of the message. Put ForceSimulationStopEvent last."),
+    _rule("stop.parallel-task", "off", "error", "The simulation is stopped while a parallel task runs",
+          "Batsim 5.0.0-rc2 dies of SIGABRT, and its jobs.csv stays empty. Kill the running jobs first, in the same "
+          "reply: `add_kill_jobs`, then `add_force_simulation_stop`. `Conversation.killable` lists the jobs."),
+    _rule("stop.job", "off", "warning", "The simulation is stopped while a job runs that may be a parallel task",
+          "If the job is executing a parallel task, Batsim 5.0.0-rc2 dies of SIGABRT, and its jobs.csv stays empty. "
+          "Kill the running jobs first, in the same reply: `add_kill_jobs`, then `add_force_simulation_stop`. "
+          "`Conversation.killable` lists the jobs. What the job's profile is was not forwarded, or only parts of it "
+          "are parallel tasks; forward_profiles_on_job_submission tells more."),
     # Time
     _rule("time.after-now", "error", "error", "An event is later than its message",
           "The timestamp of an event must not be after the message's now; Batsim aborts. Give the message a later now "
@@ -227,13 +244,13 @@ _TABLE: Final[tuple[_Row, ...]] = (
           "Batsim does not check it: it spreads the job's executors, resource_request of them, over the hosts it "
           "gets. If that is not meant, allocate resource_request hosts."),
     _rule("job.host-asleep", "error", "error", "The job is executed on a host that is off or switching",
-          "Batsim aborts when a host is neither computing nor idle. Turn it on with a TurnOnOffHostsEvent, wait for "
-          "the HostsTurnedOnOffEvent, then execute."),
+          "Batsim aborts when a host is neither computing nor idle, or was changed to a sleep or virtual power state. "
+          "Turn it on with a TurnOnOffHostsEvent, wait for the HostsTurnedOnOffEvent, then execute."),
     _rule("job.host-stores", "warning", "warning", "The job is executed on a storage host",
           "Storage hosts are there for data. Allocate computation hosts, and name storages in storage_placement."),
     _rule("job.mapping-size", "error", "error", "The custom mapping does not fit the profile",
-          "A parallel task with fixed amounts needs one entry for each of its executors, resource_request of them. "
-          "Give so many, or use a predefined strategy."),
+          "A parallel task with fixed amounts and a trace need one entry for each of their executors, "
+          "resource_request of them. Give so many, or use a predefined strategy."),
     _rule("job.mapping-entry", "error", "error", "The custom mapping points outside the allocation",
           "An entry is not a host id but an index into the allocation's hosts, from 0 to their number minus 1."),
     _rule("job.mapping-doubtful", "warning", "warning", "The custom mapping may not fit",
@@ -251,6 +268,20 @@ _TABLE: Final[tuple[_Row, ...]] = (
     _rule("job.storage-computes", "error", "error", "A storage that is no storage host",
           "A profile's storage must be a host with the storage role (SimulationBeginsEvent.storage_hosts). Place it "
           "on one."),
+    _rule("job.task-size", "error", "error", "A parallel task of the job has another size than the job",
+          "A parallel task with vectors has as many executors as its vector has entries, and the job executes each "
+          "part of its profile with resource_request executors, so Batsim aborts when it gets there. Compose "
+          "sequences of parallel tasks of one size."),
+    _rule("job.no-work", "off", "error", "A parallel task of the job has nothing to compute on its only executor",
+          "Batsim 5.0.0-rc2 aborts on a homogeneous parallel task of 0 flops with one executor, which has nobody to "
+          "send bytes to, and on parallel tasks without executors. Give it some flops, or use a DelayProfile."),
+    _rule("job.infinite", "warning", "error", "The job has an infinite part",
+          "Batsim aborts on infinite flops or bytes, on an infinite delay that no walltime ends, on a walltime that is "
+          "not a number, and on an infinite walltime of anything but a delay. Use finite numbers, and None for a job "
+          "without walltime."),
+    _rule("job.trace-hosts", "off", "error", "A usage trace does not get a host for each executor",
+          "Batsim 5.0.0-rc2 wants each executor of a trace of fractional computation on a host of its own. Allocate "
+          "resource_request hosts, and name none twice in a custom mapping."),
     # Jobs: what Batsim says
     _rule("job.submitted-twice", "error", "error", "A job is submitted twice",
           "Each job is submitted once; a registered one is acknowledged once, if that was requested."),
@@ -286,9 +317,13 @@ _TABLE: Final[tuple[_Row, ...]] = (
     _rule("register.unknown-profile", "error", "error", "The job's profile does not exist",
           "Register the profile first. A bare name means a profile of the job's own workload; name others "
           "`workload!name`."),
-    _rule("register.profile-gone", "error", "error", "The job's profile is gone",
-          "Batsim forgets a profile when the last job that has it has ended. Request profile_reuse in the hello, or "
-          "register the profile again under another name."),
+    _rule("register.profile-gone", "error", "error", "The profile is gone",
+          "Batsim forgets a profile, and the parts of a sequence, when the first job that has it has ended or was "
+          "rejected. Request profile_reuse in the hello, register all its jobs before the first one ends, or register "
+          "the profile again under another name."),
+    _rule("register.sequence-workloads", "off", "error", "The job's sequence has parts of another workload",
+          "When a job ends or is rejected, Batsim 5.0.0-rc2 forgets the parts of its sequence too, looks for them in "
+          "the workload of the sequence, and aborts. Register the parts in that workload, or request profile_reuse."),
     _rule("register.job-size", "error", "error", "The job's size is not its profile's",
           "A parallel task with vectors has as many executors as its computation vector has entries (or the matrix "
           "rows); resource_request must be that number."),
@@ -301,6 +336,9 @@ _TABLE: Final[tuple[_Row, ...]] = (
           "A delay is > 0 seconds."),
     _rule("profile.amount", "error", "error", "An amount is negative",
           "Flops and bytes are >= 0."),
+    _rule("profile.infinite", "warning", "warning", "An amount is infinite",
+          "Batsim registers the profile, but aborts when it executes it; only a delay can be infinite, if the walltime "
+          "of the job ends it. Use a finite number."),
     _rule("profile.matrix-size", "error", "error", "The communication matrix does not fit",
           "communication_matrix has one entry for each pair of executors: the square of the size of "
           "computation_vector."),
@@ -365,22 +403,25 @@ _TABLE: Final[tuple[_Row, ...]] = (
     _rule("hosts.syntax", "error", "error", "This is no host set",
           "A host set is written `a` or `a-b` (a <= b), separated by single spaces: `0-3 8`. No comma, no other "
           "space, no sign. `format_hosts` and MessageBuilder write it."),
+    _rule("hosts.misread", "error", "warning", "Batsim reads something else than is written",
+          "Batsim 5.0.0-rc2 takes the digits that a host starts with and ignores what follows, and takes many spaces "
+          "or hyphens for one: it reads `0,1` as host 0 and `0x1` as host 0. Write `0-3 8`, as `format_hosts` and "
+          "MessageBuilder do."),
     _rule("hosts.order", "warning", "warning", "The host set is not in ascending order",
           "The documented form is ascending: `0-3 8`. `format_hosts` and MessageBuilder write it."),
     _rule("hosts.empty", "error", "error", "The host set is empty",
           "At least one host is needed here. Leave the event out if there is none."),
-    _rule("hosts.empty-ignored", "warning", "warning", "The host set is empty, so nothing happens",
-          "Batsim accepts it. Leave the event out if there is no host."),
     _rule("hosts.unknown", "error", "error", "There is no such host",
           "Hosts are numbered from 0 to host_number - 1 (SimulationBeginsEvent)."),
     _rule("hosts.pstate-unknown", "error", "error", "There is no such power state",
           "A host's power states are numbered from 0 to pstate_count - 1 (SimulationBeginsEvent)."),
-    _rule("hosts.pstate-sleep", "warning", "warning", "ChangeHostsPStateEvent with a sleep state",
-          "It changes between computation states, at once. Use TurnOnOffHostsEvent for sleep states: it takes the "
-          "time that the platform defines."),
+    _rule("hosts.pstate-sleep", "warning", "warning", "ChangeHostsPStateEvent with a sleep or virtual state",
+          "It is done at once, but the host cannot compute until it is turned on, from a sleep state, or changed to a "
+          "computation state. Use TurnOnOffHostsEvent for sleep states: it takes the time that the platform defines."),
     _rule("hosts.turn-direction", "error", "error", "The hosts cannot be turned to this power state",
           "TurnOnOffHostsEvent goes from a computation to a sleep state (off) or from a sleep to a computation state "
-          "(on). Sleep states are those of the host's property sleep_pstates. Ask only for hosts that are on, or off."),
+          "(on), and not from or to a virtual one. Sleep states are those of the host's property sleep_pstates. Ask "
+          "only for hosts that are on, or off."),
     _rule("hosts.turn-busy", "error", "error", "A host that executes a job is turned off",
           "Batsim aborts. Wait for the JobCompletedEvent, or kill the job first."),
     _rule("hosts.turn-switching", "error", "error", "A host is switching already",

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 from batprotocol.conversation.automaton import JobState, Phase, Registration
-from batprotocol.conversation.hosts import host_records
+from batprotocol.conversation.hosts import host_records, note_power
+from batprotocol.conversation.periodic import endless
 from batprotocol.conversation.state import State
 from batprotocol.errors import shown
 from batprotocol.model import (
@@ -43,6 +44,7 @@ def hello(state: State, event: EDCHelloEvent) -> None:
             text = f"{name} is requested, but not dynamic_registration"
             state.report("hello.features", f"requested_simulation_features.{name}", text)
     state.features = features
+    state.reuses_profiles = features.dynamic_registration and features.profile_reuse
     state.registration = Registration.OPEN if features.dynamic_registration else Registration.NOT_REQUESTED
 
 
@@ -59,6 +61,8 @@ def begins(state: State, event: SimulationBeginsEvent) -> None:
         state.host_limit = len(records)
         state.host_names = {record.host.name: id for id, record in records.items()}
         state.storages = sum(1 << host.id for host in event.storage_hosts)
+        for record in records.values():
+            note_power(state, record)
     else:
         text = f"the ids of {computing + storing} hosts are not 0 to {computing + storing - 1}"
         state.report("simulation.host-ids", "computation_hosts", text)
@@ -115,8 +119,10 @@ def ends(state: State, event: SimulationEndsEvent) -> None:
 
 
 def stuck(state: State) -> None:
-    """Report that nothing can happen any more after this reply, if so."""
+    """Report that nothing can happen any more after this reply, or the same for ever, if so."""
     if not state.nothing_to_come():
+        if (state.calls or state.probes) and not state.undecided and state.only_repeats():
+            _endless(state)
         return
     if state.undecided:
         waiting = _waiting(state)
@@ -127,6 +133,16 @@ def stuck(state: State) -> None:
         state.report_at("simulation.stuck-registration", "", text)
 
 
+def _endless(state: State) -> None:
+    """Report, once, calls and probes without end that alone keep the simulation alive."""
+    names = [] if state.registration is Registration.OPEN else endless(state)
+    if not names or names == state.endless_told or len(names) < sum(map(len, state.calls.values())) + len(state.probes):
+        return
+    state.endless_told = names
+    text = f"nothing else is to come, but there is no end to {_shortened(names)}"
+    state.report_at("simulation.endless", "", text)
+
+
 def _waiting(state: State) -> list[str]:
     """The jobs that were neither executed nor rejected."""
     if not state.undecided:
@@ -135,5 +151,9 @@ def _waiting(state: State) -> list[str]:
 
 
 def _listed(names: list[str]) -> str:
-    first = ", ".join(map(shown, names[:_SHOWN]))
+    return _shortened([shown(name) for name in names])
+
+
+def _shortened(names: list[str]) -> str:
+    first = ", ".join(names[:_SHOWN])
     return f"{first} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else first

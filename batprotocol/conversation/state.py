@@ -161,13 +161,16 @@ class State:
         self.acknowledgements_due = 0
         self.kills_due = 0
         self.profiles: dict[str, Profile | None] = {}
-        self.profile_users: dict[str, int] = {}
+        self.gone_profiles: set[str] = set()
+        self.infinite_profiles: set[str] = set()
+        self.reuses_profiles = False
         self.usage_tree: IntervalTree | None = None
         # Calls and probes
         self.calls: dict[str, list[CallRecord]] = {}
         self.probes: dict[str, ProbeRecord] = {}
         self.periods: dict[int, int] = {}
         self.closing_calls: set[str] = set()
+        self.endless_told: list[str] = []
         self.closing_probes: set[str] = set()
 
     def report(self, rule: str, path: str, text: str) -> None:
@@ -239,17 +242,22 @@ class State:
     # Host sets
 
     def readable_hosts(self, text: str, path: str) -> None:
-        """Report a host set that Batsim cannot read."""
+        """Report a host set that Batsim cannot read, or reads otherwise than it looks."""
         hosts = read_hosts(text)
-        if hosts.fault:
-            self.report("hosts.syntax", path, hosts.fault)
+        if hosts.fault or not text:
+            self.report("hosts.syntax" if text else "hosts.empty", path, hosts.fault or "the host set is empty")
+        elif hosts.misread:
+            self.report("hosts.misread", path, f"Batsim reads {shown(hosts.text)} where {shown(text)} is written")
         elif not hosts.ascending:
             self.report("hosts.order", path, f"the host set {shown(text)} is not in ascending order")
 
     def known_hosts(self, text: str, path: str) -> HostSetText | None:
-        """The host set, or None where it cannot be read or holds hosts that do not exist, which is reported."""
+        """The host set, or None where it cannot be read, is empty, or holds hosts that do not exist.
+
+        The last of these is reported here, the others by `readable_hosts`.
+        """
         hosts = read_hosts(text)
-        if hosts.fault:
+        if not hosts.intervals:
             return None
         if hosts.last >= self.host_limit:
             self.report("hosts.unknown", path, f"there is no host {hosts.last}: the last one is {self.host_limit - 1}")
@@ -275,12 +283,14 @@ class State:
 
     def nothing_to_come(self) -> bool:
         """Whether nothing is under way. The same as `not to_come()`, but quick."""
+        return not self.calls and not self.probes and self.only_repeats()
+
+    def only_repeats(self) -> bool:
+        """Whether nothing is under way but calls and probes."""
         return (
             not self.running
             and self.static_submitted
             and self.external_injected
-            and not self.calls
-            and not self.probes
             and not self.switches_due
             and not self.pstate_changes_due
             and not self.acknowledgements_due

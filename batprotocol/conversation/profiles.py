@@ -1,0 +1,123 @@
+"""Profiles that hold others: what is executed in the end, in which order, and what goes with them.
+
+It must not know of events or rules, nor change the state. Nothing here recurses: profiles come from peers, who can nest
+them as deep as they like, and even in themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf, isqrt
+from typing import Final
+
+from batprotocol.conversation.state import State
+from batprotocol.model import (
+    DelayProfile,
+    ForkJoinCompositionProfile,
+    ParallelTaskDataStagingBetweenStoragesProfile,
+    ParallelTaskHomogeneousProfile,
+    ParallelTaskMergeCompositionProfile,
+    ParallelTaskOnStorageHomogeneousProfile,
+    ParallelTaskProfile,
+    Profile,
+    SequentialCompositionProfile,
+    TraceReplayProfile,
+    TraceType,
+)
+
+__all__ = [
+    "COMPOSITIONS",
+    "PARALLEL_TASKS",
+    "contained",
+    "elsewhere",
+    "executors_of",
+    "in_order",
+    "is_usage_trace",
+    "leaves",
+]
+
+COMPOSITIONS: Final = (SequentialCompositionProfile, ForkJoinCompositionProfile, ParallelTaskMergeCompositionProfile)
+PARALLEL_TASKS: Final = (
+    ParallelTaskProfile,
+    ParallelTaskHomogeneousProfile,
+    ParallelTaskOnStorageHomogeneousProfile,
+    ParallelTaskDataStagingBetweenStoragesProfile,
+)
+
+
+def is_usage_trace(profile: Profile | None) -> bool:
+    """Whether the profile is known to replay traces of fractional computation."""
+    return isinstance(profile, TraceReplayProfile) and profile.trace_type == TraceType.FractionalComputation
+
+
+def executors_of(profile: ParallelTaskProfile) -> int:
+    """How many executors a parallel task with vectors has."""
+    flops, bytes_sent = profile.computation_vector, profile.communication_matrix
+    return (0 if flops is None else len(flops)) or (0 if bytes_sent is None else isqrt(len(bytes_sent)))
+
+
+def leaves(state: State, profile_id: str) -> Iterator[tuple[str, Profile | None]]:
+    """The profiles that are executed in the end, each once, with their names. None is unknown."""
+    todo, seen = [profile_id], {profile_id}
+    while todo:
+        name = todo.pop()
+        profile = state.profiles.get(name)
+        if not isinstance(profile, COMPOSITIONS):
+            yield name, profile
+            continue
+        todo += [part for part in dict.fromkeys(profile.profile_ids) if part not in seen]
+        seen.update(profile.profile_ids)
+
+
+def in_order(state: State, profile_id: str) -> Iterator[tuple[str, Profile | None, float]]:
+    """The profiles that are executed in the end, each when it comes first, in the order of their execution.
+
+    With each comes what the delays before it take, in simulated seconds. What is never executed is left out: parts of
+    what is repeated 0 times, and whatever comes after an infinite delay.
+    """
+    took: dict[str, float] = {}
+    """What the delays of a profile take; 0 while the profile is being gone through."""
+    elapsed = 0.0
+    stack = [("", 0.0, 1, iter((profile_id,)))]
+    while stack and elapsed < inf:
+        name, start, repetitions, parts = stack[-1]
+        part = next(parts, None)
+        if part is None:
+            stack.pop()
+            took[name] = (elapsed - start) * repetitions
+            elapsed = start + took[name]
+            continue
+        if part in took:
+            elapsed += took[part]
+            continue
+        profile = state.profiles.get(part)
+        took[part] = 0.0
+        if isinstance(profile, COMPOSITIONS):
+            repetitions = profile.repetition_count if isinstance(profile, SequentialCompositionProfile) else 1
+            if repetitions:
+                stack.append((part, elapsed, repetitions, iter(profile.profile_ids)))
+            continue
+        yield part, profile, elapsed
+        if isinstance(profile, DelayProfile):
+            took[part] = profile.delay
+            elapsed += profile.delay
+
+
+def contained(state: State, profile_id: str) -> set[str]:
+    """The profiles that a sequence holds, and those that they hold."""
+    found: set[str] = set()
+    todo = [profile_id]
+    while todo:
+        profile = state.profiles.get(todo.pop())
+        if isinstance(profile, SequentialCompositionProfile):
+            todo += [part for part in dict.fromkeys(profile.profile_ids) if part not in found]
+            found.update(profile.profile_ids)
+    return found
+
+
+def elsewhere(state: State, profile_id: str) -> str | None:
+    """A profile that a sequence holds, or one that it holds, that belongs to another workload than the sequence."""
+    if not isinstance(state.profiles.get(profile_id), SequentialCompositionProfile):
+        return None
+    workload = profile_id.partition("!")[0]
+    return min((part for part in contained(state, profile_id) if part.partition("!")[0] != workload), default=None)

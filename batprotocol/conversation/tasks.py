@@ -1,0 +1,182 @@
+"""Whether Batsim and SimGrid can simulate what a job does, where it is executed.
+
+Only what is known of profiles can be checked: those that were forwarded or registered. What a job never gets to,
+because its walltime ends it before, is not checked. It must not change the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import islice
+from math import inf
+from typing import Any, Final
+
+from batprotocol.conversation.hostsets import members, read_hosts
+from batprotocol.conversation.profiles import COMPOSITIONS, executors_of, in_order, is_usage_trace
+from batprotocol.conversation.state import State
+from batprotocol.errors import shown
+from batprotocol.model import (
+    AllocationPlacement,
+    CustomExecutorToHostMapping,
+    DelayProfile,
+    ExecuteJobEvent,
+    Job,
+    ParallelTaskDataStagingBetweenStoragesProfile,
+    ParallelTaskHomogeneousProfile,
+    ParallelTaskOnStorageHomogeneousProfile,
+    ParallelTaskProfile,
+    PredefinedExecutorPlacementStrategy,
+    ProfileAllocationPlacement,
+    TraceReplayProfile,
+)
+
+__all__ = ["check_tasks"]
+
+_FILL: Final = PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst
+
+
+def check_tasks(state: State, event: ExecuteJobEvent, profile_id: str, job: Job) -> None:
+    """Report what of the job cannot be simulated, for each profile that it gets to."""
+    profile, walltime = state.profiles.get(profile_id), job.walltime
+    endless = walltime is not None and not walltime < inf
+    if walltime != walltime:
+        state.report("job.infinite", "job_id", f"the walltime of job {shown(event.job_id)} is not a number")
+        return
+    limit = walltime if walltime is not None and walltime >= 0 else inf
+    if not isinstance(profile, COMPOSITIONS):
+        _check(state, event, job.resource_request, limit, profile_id, profile, endless)
+        return
+    for name, part, after in in_order(state, profile_id):
+        if after > 0 and after >= limit:
+            break
+        _check(state, event, job.resource_request, limit, name, part, endless)
+
+
+def _check(
+    state: State, event: ExecuteJobEvent, request: int, limit: float, name: str, profile: Any, endless: bool
+) -> None:
+    """Check one profile that the job executes, which requests so many hosts and has this walltime, or an infinite one.
+
+    Executing is the hottest of all that can be said, so nothing is put together here that is not needed.
+    """
+    check = _CHECKS.get(type(profile))
+    if check is not None:
+        check(state, event, request, name, profile)
+        if endless:
+            _report(state, event, "job.infinite", name, "cannot have an infinite walltime")
+    elif type(profile) is DelayProfile and profile.delay == inf == limit:
+        _report(state, event, "job.infinite", name, "is an infinite delay, and no walltime ends it")
+
+
+def _report(state: State, event: ExecuteJobEvent, rule: str, name: str, what: str, path: str = "job_id") -> None:
+    state.report(rule, path, f"profile {shown(name)} of job {shown(event.job_id)} {what}")
+
+
+def _where(event: ExecuteJobEvent, name: str) -> AllocationPlacement | ProfileAllocationPlacement:
+    """Where a profile of the job is executed."""
+    for override in event.profile_allocation_override or ():
+        if override.profile_id == name:
+            return override
+    return event.allocation
+
+
+def _executors(event: ExecuteJobEvent, request: int, name: str) -> int:
+    """How many executors a profile gets that adapts to their number."""
+    placement = _where(event, name).executor_placement
+    return len(placement.mapping) if isinstance(placement, CustomExecutorToHostMapping) else request
+
+
+def _check_finite(state: State, event: ExecuteJobEvent, name: str, *amounts: float) -> None:
+    if inf in amounts:
+        _report(state, event, "job.infinite", name, "has an infinite amount of work")
+
+
+# The checks are told the job's execution, how many hosts it requests, and one of its profiles with its name.
+
+
+def _check_vectors(state: State, event: ExecuteJobEvent, request: int, name: str, profile: ParallelTaskProfile) -> None:
+    size = executors_of(profile)
+    if size != request:
+        text = f"is a parallel task of {size} executors, and the job requests {request}"
+        _report(state, event, "job.task-size", name, text)
+    elif not size:
+        _report(state, event, "job.no-work", name, "has no executor")
+    if name in state.infinite_profiles:
+        _check_finite(state, event, name, inf)
+
+
+def _check_homogeneous(
+    state: State, event: ExecuteJobEvent, request: int, name: str, profile: ParallelTaskHomogeneousProfile
+) -> None:
+    executors = _executors(event, request, name)
+    if not executors:
+        _report(state, event, "job.no-work", name, "has no executor")
+    elif executors == 1 and profile.computation_amount == 0:
+        _report(state, event, "job.no-work", name, "computes nothing, and its only executor has no other to talk to")
+    sent = profile.communication_amount if executors > 1 else 0.0  # alone, an executor sends nothing
+    _check_finite(state, event, name, profile.computation_amount, sent)
+
+
+def _check_storage_task(
+    state: State, event: ExecuteJobEvent, request: int, name: str, profile: ParallelTaskOnStorageHomogeneousProfile
+) -> None:
+    if not _executors(event, request, name):
+        _report(state, event, "job.no-work", name, "has no executor")
+    _check_finite(state, event, name, profile.bytes_to_read)  # this Batsim writes as much as it reads
+    _check_storage(state, event, profile.storage_name)
+
+
+def _check_staging(
+    state: State,
+    event: ExecuteJobEvent,
+    request: int,
+    name: str,
+    profile: ParallelTaskDataStagingBetweenStoragesProfile,
+) -> None:
+    _check_finite(state, event, name, profile.bytes_to_transfer)
+    for storage in dict.fromkeys((profile.emitter_storage_name, profile.receiver_storage_name)):
+        _check_storage(state, event, storage)
+
+
+def _check_trace(state: State, event: ExecuteJobEvent, request: int, name: str, profile: TraceReplayProfile) -> None:
+    """A usage trace wants each of its executors on a host of its own. How many there are, the job's request tells."""
+    if not is_usage_trace(profile):
+        return
+    where = _where(event, name)
+    placement, hosts = where.executor_placement, read_hosts(where.host_allocation)
+    if isinstance(placement, CustomExecutorToHostMapping):
+        repeated = len(set(placement.mapping)) < len(placement.mapping)
+    else:
+        repeated = hosts.size < request
+    if placement == _FILL and request > 1 and hosts.last < state.host_limit:
+        cores = (state.hosts[host].host.core_count for host in members(hosts.mask) if host in state.hosts)
+        repeated = repeated or any(count > 1 for count in islice(cores, request - 1))
+    if repeated:
+        text = f"replays a usage trace of {request} executors, and does not get a host for each of them"
+        _report(state, event, "job.trace-hosts", name, text, "allocation")
+
+
+def _check_storage(state: State, event: ExecuteJobEvent, name: str) -> None:
+    """Report a storage that is neither placed nor a host, or is no storage host."""
+    if not state.hosts:
+        return
+    placed = {entry.storage_name: entry.host_id for entry in event.storage_placement or ()}
+    host = placed.get(name, state.host_names.get(name))
+    if host is None:
+        text = f"storage {shown(name)} is not placed, and no host has this name"
+        state.report("job.storage-unknown", "storage_placement", text)
+    elif host >= state.host_limit:
+        text = f"storage {shown(name)} is placed on host {host}: the last one is {state.host_limit - 1}"
+        state.report("hosts.unknown", "storage_placement", text)
+    elif not state.hosts[host].is_storage:
+        text = f"storage {shown(name)} is host {host}, which is no storage host"
+        state.report("job.storage-computes", "storage_placement", text)
+
+
+_CHECKS: Final[Mapping[type[Any], Callable[[State, ExecuteJobEvent, int, str, Any], None]]] = {
+    ParallelTaskProfile: _check_vectors,
+    ParallelTaskHomogeneousProfile: _check_homogeneous,
+    ParallelTaskOnStorageHomogeneousProfile: _check_storage_task,
+    ParallelTaskDataStagingBetweenStoragesProfile: _check_staging,
+    TraceReplayProfile: _check_trace,
+}
