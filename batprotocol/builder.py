@@ -22,6 +22,7 @@ from batprotocol.model import (
     AggregatedProbeData,
     AllocationPlacement,
     CustomExecutorToHostMapping,
+    Doubles,
     EDCRequestedSimulationFeatures,
     Event,
     ExecutorPlacement,
@@ -72,6 +73,8 @@ _NO_AGGREGATION: Final = NoResourcesAggregation()
 _NO_TEMPORAL_AGGREGATION: Final = NoTemporalAggregation()
 _NO_FILTERING: Final = NoFiltering()
 _NO_FEATURES: Final = EDCRequestedSimulationFeatures()
+_SPREAD: Final = PredefinedExecutorPlacementStrategy.SpreadOverHostsFirst
+_FILL: Final = PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst
 _LAST_HOST = 2**32 - 1
 _EVENT_TYPES = frozenset(get_args(Event))
 
@@ -243,7 +246,7 @@ class MessageBuilder:
         if (
             profile_overrides is None
             and storage_placement is None
-            and type(placement) is PredefinedExecutorPlacementStrategy
+            and (placement is _SPREAD or placement is _FILL)
             and type(job_id) is str
             and job_id.isascii()
             and job_id
@@ -306,7 +309,7 @@ class MessageBuilder:
 
         Args:
             profile_id: its name, `workload!name`; not empty.
-            profile: the profile.
+            profile: the profile; its amounts are finite.
             extra_data: free text that Batsim only carries.
         """
         self._append(
@@ -346,7 +349,7 @@ class MessageBuilder:
         Args:
             probe_id: the name of the probe; not empty.
             metrics: what is measured.
-            hosts: the hosts observed; or give `links`.
+            hosts: the hosts observed, not empty; or give `links`.
             links: the names of the links observed; or give `hosts`.
             trigger: when measures are taken: `Periodic(10)`, `OneShot(42)` ...
             accumulation: whether and how measures are accumulated over time; not unless told otherwise.
@@ -588,7 +591,10 @@ class MessageBuilder:
         self._append(model.AllStaticExternalEventsHaveBeenInjectedEvent(timestamp=self._now))
 
     def add_force_simulation_stop(self) -> None:
-        """Decision component: stop the simulation now. Later events of the same message are dropped by Batsim."""
+        """Decision component: stop the simulation now. Later events of the same message are dropped by Batsim.
+
+        Batsim 5.0.0-rc2 dies of SIGABRT if a parallel task runs: kill the running jobs before, in the same message.
+        """
         self._append(model.ForceSimulationStopEvent(timestamp=self._now))
 
     # Hosts
@@ -597,7 +603,7 @@ class MessageBuilder:
         """Decision component: change the power state of these hosts.
 
         Args:
-            hosts: the host set.
+            hosts: the host set; not empty.
             pstate: the power state to reach; uint32.
         """
         self._append(
@@ -752,6 +758,13 @@ def _finite(value: Any, path: str) -> float:
     return number
 
 
+def _finite_vector(values: Doubles | None, path: str) -> Doubles | None:
+    if values is not None and not math.isfinite(sum(values.view)):  # that of finite numbers can be infinite too
+        for index, value in enumerate(values):
+            _finite(value, f"{path}[{index}]")
+    return values
+
+
 def _fraction(value: Any, path: str) -> float:
     number = _number(value, path)
     if not 0.0 <= number <= 1.0:
@@ -765,6 +778,19 @@ def _integer(value: SupportsIndex, path: str) -> int:
 
 def _integers(values: tuple[SupportsIndex, ...], path: str) -> tuple[int, ...]:
     return tuple(map(operator.index, values))
+
+
+def _known(value: ProtocolEnum, path: str) -> ProtocolEnum:
+    if not value.known:
+        names = ", ".join(member.name for member in type(value))
+        raise BuilderError(f"expected one of {names}, got {int(value)}", path)
+    return value
+
+
+def _placement(value: ExecutorPlacement, path: str) -> Any:
+    if value is _SPREAD:  # as nearly all are
+        return value
+    return _known(value, path) if isinstance(value, ProtocolEnum) else _completed(value, path)
 
 
 def _id(value: str, path: str) -> str:
@@ -853,6 +879,8 @@ _BY_NAME: dict[str, _Completion | None] = {
 """What becomes of a field, whatever the type that has it."""
 
 _BY_FIELD: dict[tuple[type, str], _Completion | None] = {
+    (model.AllocationPlacement, "executor_placement"): _placement,
+    (model.ChangeHostsPStateEvent, "host_ids"): _some_hosts,
     (model.EDCHelloEvent, "batprotocol_commit"): _csv_text,
     (model.EDCHelloEvent, "batprotocol_version"): _csv_text,
     (model.EDCHelloEvent, "decision_component_commit"): _commit,
@@ -860,6 +888,14 @@ _BY_FIELD: dict[tuple[type, str], _Completion | None] = {
     (model.EDCHelloEvent, "decision_component_version"): _csv_text,
     (model.ExternalEventOccurredEvent, "id"): _id,
     (model.Job, "profile_id"): None,  # empty in a submitted job that is only there to be seen; see _ACROSS_FIELDS
+    (model.ParallelTaskDataStagingBetweenStoragesProfile, "bytes_to_transfer"): _finite,
+    (model.ParallelTaskHomogeneousProfile, "communication_amount"): _finite,
+    (model.ParallelTaskHomogeneousProfile, "computation_amount"): _finite,
+    (model.ParallelTaskOnStorageHomogeneousProfile, "bytes_to_read"): _finite,
+    (model.ParallelTaskOnStorageHomogeneousProfile, "bytes_to_write"): _finite,
+    (model.ParallelTaskProfile, "communication_matrix"): _finite_vector,
+    (model.ParallelTaskProfile, "computation_vector"): _finite_vector,
+    (model.ProfileAllocationPlacement, "executor_placement"): _placement,
     (model.ProfileAndId, "id"): _id,
     (model.QuantileFunction, "threshold"): _fraction,
     (model.SimulationBeginsEvent, "batsim_version"): _csv_text,
@@ -892,7 +928,7 @@ def _completion(kind: type, name: str, hint: Any) -> _Completion | None:
     if hint in _BY_HINT:
         return _BY_HINT[hint]
     if isinstance(hint, type) and issubclass(hint, ProtocolEnum):
-        return lambda value, path: hint(value)  # a number will do
+        return lambda value, path: _known(hint(value), path)  # a number will do, if the schema knows it
     return _completed if any(issubclass(leaf, Value) for leaf in _leaves(hint)) else None
 
 
@@ -908,6 +944,11 @@ def _job_to_register(event: model.RegisterJobEvent) -> None:
     _id(event.job.profile_id, "job.profile_id")
 
 
+def _probe(event: model.CreateProbeEvent) -> None:
+    if isinstance(event.resources, HostResources):
+        _some_hosts(event.resources.host_ids, "resources.host_ids")
+
+
 def _jobs_with_progress(event: model.JobsKilledEvent) -> None:
     killed = set(event.job_ids)
     for index, progress in enumerate(event.progresses):
@@ -916,6 +957,7 @@ def _jobs_with_progress(event: model.JobsKilledEvent) -> None:
 
 
 _ACROSS_FIELDS: dict[type, Callable[[Any], None]] = {
+    model.CreateProbeEvent: _probe,
     model.JobsKilledEvent: _jobs_with_progress,
     model.RegisterJobEvent: _job_to_register,
 }

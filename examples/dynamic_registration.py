@@ -3,7 +3,9 @@
 The initialization data may say how many jobs, how many of them at a time, and how long each takes:
 
     batproto run examples/dynamic_registration.py:LoadGenerator --init '{"jobs": 100, "width": 4, "delay": 30}' -- \\
-        batsim -p platform.xml -w workload.json --enable-dynamic-jobs --edc-socket-str {endpoint} {init}
+        batsim -p platform.xml -w workload.json --edc-socket-str {endpoint} {init}
+
+That jobs can be registered is no option of Batsim's: the decision component requests it in its hello.
 """
 
 from __future__ import annotations
@@ -29,8 +31,9 @@ class LoadGenerator(FCFS):
 
     features = EDCRequestedSimulationFeatures(
         dynamic_registration=True,
-        profile_reuse=True,  # else Batsim forgets the profile whenever no job has it
+        profile_reuse=True,  # else Batsim forgets the profile when the first job that has it has ended
         acknowledge_dynamic_jobs=True,  # registered jobs come back as JobSubmittedEvent, like all others
+        forward_profiles_on_job_submission=True,  # as FCFS does
     )
 
     def __init__(self) -> None:

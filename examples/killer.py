@@ -14,6 +14,7 @@ from statistics import mean
 from fcfs import FCFS
 
 from batprotocol import (
+    EDCRequestedSimulationFeatures,
     JobsKilledEvent,
     KillProgress,
     KillProgressAtomicProfile,
@@ -28,7 +29,12 @@ logger = logging.getLogger("killer")
 
 
 class Killer(FCFS):
-    """Asks to be called when a job has run for the limit, and kills it if it still runs then."""
+    """Asks to be called when a job has run for the limit, and kills it if it still runs then.
+
+    Batsim aborts when it kills a job that replays a usage trace. Only its profile tells, so profiles are asked for.
+    """
+
+    features = EDCRequestedSimulationFeatures(forward_profiles_on_job_submission=True)
 
     def __init__(self) -> None:
         super().__init__()

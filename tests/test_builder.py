@@ -522,7 +522,6 @@ EMPTY_TEXTS_ARE_FINE: list[Callable[[MessageBuilder], None]] = [
     lambda b: b.add_register_profile("w0!a", model.TraceReplayProfile(model.TraceType.SMPI, ""), extra_data=""),
     lambda b: b.add_simulation_begins(batsim_version="", computation_hosts=(), batsim_execution_context_json=""),
     lambda b: b.add_job_submitted("w0!1", Job(resource_request=0, extra_data="", profile_id=""), 0),
-    lambda b: b.add_change_hosts_pstate("", 0),
 ]
 
 
@@ -621,12 +620,73 @@ def test_a_host_that_python_will_not_even_write(path: str) -> None:
     assert refusal(MessageBuilder(), HOSTED[path](10**5000)).path == path
 
 
-@pytest.mark.parametrize(
-    "path", ["allocation.host_allocation", "profile_allocation_override[0].host_allocation", "host_ids"]
-)
+@hosted
 @pytest.mark.parametrize("hosts", ["", "  ", (), ProcSet()])
 def test_empty_host_sets_that_batsim_cannot_take(path: str, hosts: Any) -> None:
     assert refusal(MessageBuilder(), HOSTED[path](hosts)).path == path
+
+
+AMOUNTS: dict[str, Callable[[float], model.Profile]] = {
+    "computation_vector[1]": lambda amount: model.ParallelTaskProfile([1.0, amount]),
+    "communication_matrix[3]": lambda amount: model.ParallelTaskProfile([1.0, 1.0], [0.0, 1.0, 1.0, amount]),
+    "computation_amount": lambda amount: model.ParallelTaskHomogeneousProfile(amount, 1.0),
+    "communication_amount": lambda amount: model.ParallelTaskHomogeneousProfile(1.0, amount),
+    "bytes_to_read": lambda amount: model.ParallelTaskOnStorageHomogeneousProfile("pfs", amount),
+    "bytes_to_write": lambda amount: model.ParallelTaskOnStorageHomogeneousProfile("pfs", 0.0, amount),
+    "bytes_to_transfer": lambda amount: model.ParallelTaskDataStagingBetweenStoragesProfile(amount, "a", "b"),
+    "delay": lambda amount: model.DelayProfile(amount),
+}
+"""By the field's path, a profile with this amount."""
+
+
+@pytest.mark.parametrize("path", AMOUNTS)
+@pytest.mark.parametrize("amount", [math.inf, -math.inf, math.nan])
+def test_amounts_are_finite(path: str, amount: float) -> None:
+    error = refusal(MessageBuilder(), lambda b: b.add_register_profile("d!p", AMOUNTS[path](amount)))
+    assert error.path == f"profile.profile.{path}"
+    assert str(amount) in error.reason
+    built(lambda b: b.add_register_profile("d!p", AMOUNTS[path](1.7e308)))  # though a sum of these is infinite
+
+
+ENUMS: dict[str, Callable[[Any], Callable[[MessageBuilder], None]]] = {
+    "state": lambda number: lambda b: b.add_job_completed("w0!1", number),
+    "metrics": lambda number: lambda b: b.add_create_probe("p", number, hosts="0", trigger=OneShot(1)),
+    "when.time_unit": lambda number: lambda b: b.add_call_me_later("c", OneShot(1, number)),
+    "allocation.executor_placement": lambda number: (
+        lambda b: b.add_execute_job("w0!1", "0", model.PredefinedExecutorPlacementStrategy(number))
+    ),
+    "profile_allocation_override[0].executor_placement": lambda number: (
+        lambda b: b.add_execute_job(
+            "w0!1",
+            "0",
+            profile_overrides={
+                "w0!p": model.AllocationPlacement("0", model.PredefinedExecutorPlacementStrategy(number))
+            },
+        )
+    ),
+    "profile.profile.trace_type": lambda number: (
+        lambda b: b.add_register_profile("d!p", model.TraceReplayProfile(number, "traces.txt"))
+    ),
+    "profile.profile.generation_strategy": lambda number: (
+        lambda b: b.add_register_profile("d!p", model.ParallelTaskHomogeneousProfile(1.0, 1.0, number))
+    ),
+}
+"""By the field's path, a call that takes a number of an enum."""
+
+
+@pytest.mark.parametrize("path", ENUMS)
+@given(number=st.integers(-128, 127))
+def test_numbers_of_enums_are_those_of_the_schema(path: str, number: int) -> None:
+    if number in (0, 1):
+        built(ENUMS[path](number))
+    elif number < 0 or number > 4:
+        error = refusal(MessageBuilder(), ENUMS[path](number))
+        assert error.path == path
+        assert f"got {number}" in error.reason
+
+
+def test_no_host_changes_its_power_state() -> None:
+    assert refusal(MessageBuilder(), lambda b: b.add_change_hosts_pstate("", 0)).path == "host_ids"
 
 
 def test_host_sets_inside_events_become_canonical_too() -> None:
