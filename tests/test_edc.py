@@ -289,7 +289,7 @@ def test_a_session_in_json() -> None:
         (b"", "message 2 of the simulator"),
         (b"\xff" * 40, "message 2 of the simulator"),
         (b'{"now": 1.0, "events": []}', "message 2 of the simulator"),
-        (frames.encode_init("again"), "another simulation wants to begin at the same endpoint"),
+        (frames.encode_init("again"), "another simulation wants to begin through the same connection"),
         (Message(float("nan")).to_binary(), "now: message 2 of the simulator: expected a finite number, found nan"),
     ],
 )

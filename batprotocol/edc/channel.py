@@ -1,22 +1,29 @@
-"""The ZeroMQ socket of a decision component: REP, bound, one frame a message, and an eye on the connection.
+"""The ZeroMQ socket of a decision component: bound, one simulator at a time, and an eye on the connection.
 
 Everything that is peculiar to libzmq is here. It must not know what the frames hold.
+
+The socket is a ROUTER, which does by hand what a REP socket does by itself: a REP socket answers whoever spoke last,
+and a second simulator in the middle of a simulation would be the end of both.
 """
 
 from __future__ import annotations
 
 import errno
+import logging
 import os
-import socket
 import struct
 from contextlib import suppress
+from typing import Final, NamedTuple, TypeAlias
 
 import zmq
 import zmq.asyncio
 
+from batprotocol.edc.endpoints import identity, is_ipv6, path_of, refuse_bad_endpoint
 from batprotocol.errors import DecodeError
 
 __all__ = ["Channel"]
+
+logger = logging.getLogger("batprotocol.edc")
 
 TICK = 0.2
 """Seconds after which a wait is interrupted to look around: a signal that lands just before a blocking call would
@@ -25,8 +32,6 @@ otherwise go unnoticed until the next message."""
 LINGER = 500
 """Milliseconds that the last reply has to leave the process. Usually it has left at once."""
 
-LONGEST_IPC_PATH = 107
-
 _REASONS: dict[int | None, str] = {
     errno.EINVAL: "this is no endpoint, which would be tcp://*:28000 or ipc:///tmp/batsim.sock, for example",
     errno.ENODEV: "this machine has no such address",
@@ -34,10 +39,24 @@ _REASONS: dict[int | None, str] = {
 """What is meant by what libzmq says when it cannot bind."""
 
 _EVENT = struct.Struct("=Hi")
+_MORE: Final = int(zmq.SNDMORE)
+
+Route: TypeAlias = tuple[bytes, ...]
+"""What a reply must begin with to reach the peer: the connection's number, any proxies, and an empty frame."""
+
+
+class _Request(NamedTuple):
+    """A message as it came: the way back, the frames, and the file descriptor of its connection."""
+
+    route: Route
+    frames: list[zmq.Frame]
+    connection: int | None
 
 
 class Channel:
-    """A bound REP socket.
+    """A bound socket that answers one peer at a time: the one whose message is received first.
+
+    Others may connect and speak meanwhile. They wait until `forget_peer`, and are received then, in their order.
 
     Args:
         endpoint: where to bind: `tcp://*:28000`, `tcp://127.0.0.1:*` (any free port), `ipc:///tmp/batsim.sock`.
@@ -48,17 +67,24 @@ class Channel:
     """
 
     def __init__(self, endpoint: str, tick: float = TICK) -> None:
-        _refuse_bad_path(endpoint)
+        refuse_bad_endpoint(endpoint)
         self.tick = min(tick, TICK)
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-        self._socket = self._context.socket(zmq.REP)
+        self._socket = self._context.socket(zmq.ROUTER)
         self._socket.linger = LINGER
         self._socket.rcvtimeo = max(1, round(self.tick * 1000))
+        self._socket.ipv6 = is_ipv6(endpoint)
+        self._take = self._socket.recv
+        self._give = super(zmq.Socket, self._socket).send  # pyzmq wraps it to take more arguments: three times a reply
         self._monitor = self._socket.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
-        self._again: bytes | None = None
         self._connected: set[int] = set()
-        self._peer: int | None = None
+        self._waiting: dict[Route, _Request] = {}
+        self._peer: Route = ()
+        self._source: bytes | None = None
+        self._connection: int | None = None
         self._peer_is_gone = False
+        self._asked = False
+        self._half_sent = False
         self._file: tuple[int, int] | None = None
         try:
             self._socket.bind(endpoint)
@@ -67,7 +93,7 @@ class Channel:
             reason = _REASONS.get(error.errno) or zmq.strerror(error.errno or 0)
             raise OSError(error.errno, reason, endpoint) from None
         self.endpoint = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
-        self._file = _identity(_path_of(endpoint))
+        self._file = identity(path_of(endpoint))
 
     # Frames
 
@@ -79,33 +105,82 @@ class Channel:
         """The next message, or None if none has arrived. `DecodeError` if it has more than one frame."""
         return self._received(zmq.NOBLOCK)
 
-    def put_back(self, data: bytes) -> None:
-        """Let this message be received again."""
-        self._again = data
-
     def _received(self, flags: int) -> bytes | None:
-        if self._again is not None:
-            data, self._again = self._again, None
-            return data
-        try:
-            frame = self._socket.recv(flags, copy=False)
-        except zmq.Again:
+        if not self._peer:
+            self._follow_connections()
+            if self._waiting:
+                return self._meet(self._waiting.pop(next(iter(self._waiting))))
+        while True:
+            try:
+                source = self._take(flags)
+            except zmq.Again:
+                return None
+            self._asked = True  # from here on, even if a signal comes before the rest of the message is read
+            part = self._take(0, False)
+            if source == self._source and part.more and not len(part):  # what happens but once in a simulation
+                frame = self._take(0, False)
+                if not frame.more:
+                    return frame.bytes
+                return self._single(self._parts(frame))
+            request = self._request(source, self._parts(part))
+            if request is not None and (not self._peer or request.route == self._peer):
+                return self._meet(request)
+            self._asked = False
+            if request is None or request.route in self._waiting:  # nobody that waits for an answer says that
+                return None
+            self._waiting[request.route] = request
+            logger.warning("another simulator at %s waits until this simulation has ended", self.endpoint)
+
+    def _parts(self, part: zmq.Frame) -> list[zmq.Frame]:
+        parts = [part]
+        while parts[-1].more:
+            parts.append(self._take(0, False))
+        return parts
+
+    def _request(self, source: bytes, parts: list[zmq.Frame]) -> _Request | None:
+        """A message, None if it is not one that asks for an answer: its route ends with an empty frame."""
+        end = next((index for index, part in enumerate(parts) if not len(part)), len(parts))
+        if end + 1 >= len(parts):
             return None
-        if self._peer is None:
-            self._meet(frame)
-        if frame.more:
-            count = 1 + len(self._socket.recv_multipart())
-            raise DecodeError(f"a message is one frame, the simulator sent one of {count}")
-        return frame.bytes
+        self._follow_connections()
+        connection = None
+        with suppress(zmq.ZMQError):
+            connection = int(str(parts[-1].get(zmq.SRCFD)))
+        return _Request((source, *(part.bytes for part in parts[: end + 1])), parts[end + 1 :], connection)
+
+    def _meet(self, request: _Request) -> bytes:
+        """Whoever says this is the peer from now on."""
+        if self._peer != request.route:
+            self._peer = request.route
+            self._source = request.route[0] if len(request.route) == 2 else None
+            self._connection = request.connection
+            self._peer_is_gone = request.connection is not None and request.connection not in self._connected
+        self._asked = True
+        return self._single(request.frames)
+
+    def _single(self, frames: list[zmq.Frame]) -> bytes:
+        if len(frames) > 1:
+            raise DecodeError(f"a message is one frame, the simulator sent one of {len(frames)}")
+        return frames[0].bytes
 
     def send(self, data: bytes) -> None:
         """Send a reply."""
-        self._socket.send(data)
+        give = self._give
+        if self._half_sent:  # a signal came in the middle of sending: this ends what was begun
+            give(data)
+        self._half_sent = True
+        for part in self._peer:
+            give(part, _MORE)
+        give(data)
+        self._half_sent = self._asked = False
 
     @property
     def owes_reply(self) -> bool:
-        """Whether a message was received that is not answered yet, as the socket itself has it."""
-        return bool(int(self._socket.getsockopt(zmq.EVENTS)) & int(zmq.POLLOUT))
+        """Whether a message was received that is not answered yet, if only the beginning of it."""
+        while self._socket.getsockopt(zmq.RCVMORE):
+            self._asked = True
+            self._take(zmq.NOBLOCK)
+        return self._asked and bool(self._peer)
 
     def wait(self, seconds: float) -> None:
         """Wait for a message to arrive, or for so many seconds."""
@@ -130,20 +205,15 @@ class Channel:
     # The connection
 
     def forget_peer(self) -> None:
-        """A new simulation is to begin: whoever sends the next message is the peer."""
-        self._peer = None
-        self._peer_is_gone = False
+        """A new simulation is to begin: who waits longest is the peer, or else whoever sends the next message."""
+        self._peer = ()
+        self._source = self._connection = None
+        self._peer_is_gone = self._asked = False
 
     def is_peer_gone(self) -> bool:
         """Whether the connection was closed that the first message came through."""
         self._follow_connections()
         return self._peer_is_gone
-
-    def _meet(self, frame: zmq.Frame) -> None:
-        self._follow_connections()
-        with suppress(zmq.ZMQError):
-            self._peer = int(str(frame.get(zmq.SRCFD)))
-            self._peer_is_gone = self._peer not in self._connected
 
     def _follow_connections(self) -> None:
         """Read what the monitor has told. File descriptors are used again, so the order of events matters."""
@@ -153,7 +223,10 @@ class Channel:
                 self._connected.add(descriptor)
             elif event == zmq.EVENT_DISCONNECTED:
                 self._connected.discard(descriptor)
-                self._peer_is_gone = self._peer_is_gone or descriptor == self._peer
+                self._peer_is_gone = self._peer_is_gone or descriptor == self._connection
+                gone = [route for route, request in self._waiting.items() if request.connection == descriptor]
+                for route in gone:
+                    del self._waiting[route]
 
     # The end
 
@@ -166,43 +239,10 @@ class Channel:
         """Give everything back: sockets, threads, file descriptors. A reply on its way has LINGER to leave."""
         if self.closed:
             return
-        if self._file is not None and _identity(_path_of(self.endpoint)) == self._file:
-            os.unlink(_path_of(self.endpoint))  # libzmq leaves it
+        if self._file is not None and identity(path_of(self.endpoint)) == self._file:
+            os.unlink(path_of(self.endpoint))  # libzmq leaves it
         with suppress(zmq.ZMQError):
             self._socket.disable_monitor()
         self._monitor.close(linger=0)
         self._socket.close()
         self._context.term()
-
-
-def _path_of(endpoint: str) -> str:
-    """The path of a Unix socket, "" for all other endpoints."""
-    scheme, _, path = endpoint.partition("://")
-    return path if scheme == "ipc" and not path.startswith(("@", "*")) else ""
-
-
-def _identity(path: str) -> tuple[int, int] | None:
-    """Which file it is, None if there is none."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
-
-
-def _refuse_bad_path(endpoint: str) -> None:
-    """What libzmq accepts and should not: it takes over a path that another program listens to."""
-    path = _path_of(endpoint)
-    if not path or not hasattr(socket, "AF_UNIX"):
-        return
-    if len(os.fsencode(path)) > LONGEST_IPC_PATH:
-        raise OSError(errno.ENAMETOOLONG, f"the path has more than {LONGEST_IPC_PATH} bytes", endpoint)
-    with socket.socket(socket.AF_UNIX) as probe:
-        probe.settimeout(1)
-        try:
-            probe.connect(path)
-        except (BlockingIOError, TimeoutError):  # nobody accepts, but somebody listens
-            pass
-        except OSError:  # nobody listens, or libzmq will tell what is wrong
-            return
-    raise OSError(errno.EADDRINUSE, "another program listens there", endpoint)

@@ -15,6 +15,7 @@ from typing import Final
 
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc.channel import TICK, Channel
+from batprotocol.edc.reply import logger
 from batprotocol.edc.session import Session, Turn, hello_message
 from batprotocol.errors import DecodeError, PeerGone, PeerSilent
 from batprotocol.model import EDCRequestedSimulationFeatures
@@ -49,17 +50,18 @@ class Server:
         timeout: float | None = None,
         on_wait: Callable[[], None] | None = None,
     ) -> None:
-        begin()  # what is wrong with the arguments shows before anything is bound
+        self._format = begin().format  # what is wrong with the arguments shows before anything is bound
         if timeout is not None and not timeout > 0:
             raise ValueError(f"expected a timeout > 0, or None, got {timeout}")
         self._begin = begin
         self._timeout = timeout
         self._on_wait = on_wait
         self._session: Session | None = None
+        self._in_progress: Session | None = None
         self._kept = False
         self._turns: Callable[[], Generator[Turn, None, None] | None] = lambda: None
+        self._async_turns: Callable[[], AsyncGenerator[Turn, None] | None] = lambda: None
         self._leaving = asyncio.Lock()
-        self._leave_until: float | None = None
         self._channel = Channel(endpoint, TICK if timeout is None else timeout)
         self.endpoint = self._channel.endpoint
 
@@ -75,11 +77,11 @@ class Server:
     def close(self) -> None:
         """Leave the current simulation, if there is one, and give everything back. Closing twice does nothing."""
         turns = self._turns()
+        self._kept = False
         try:
             if turns is not None:
                 turns.close()
-            if self._session is not None:
-                self._leave(self._session)
+            self._leave(self._in_progress)
         finally:
             self._channel.close()
 
@@ -95,9 +97,9 @@ class Server:
         return self
 
     async def __aexit__(self, *exception: object) -> None:
+        self._kept = False
         try:
-            if self._session is not None:
-                await self._leave_async(self._session)
+            await self._leave_async(self._in_progress)
         finally:
             self._channel.close()
 
@@ -109,7 +111,9 @@ class Server:
         return turns
 
     def __aiter__(self) -> AsyncIterator[Turn]:
-        return self._simulation_async()
+        turns = self._simulation_async(self._async_turns)
+        self._async_turns = weakref.ref(turns)
+        return turns
 
     def _simulation(self) -> Generator[Turn, None, None]:
         session = self._new_session()
@@ -118,7 +122,7 @@ class Server:
                 frame = self._channel.receive()
                 if frame is None:
                     frame = self._patiently(session)
-                turn = self._heard(session, frame)
+                turn = session.receive(frame)
                 if turn is not None:
                     yield turn
                 self._channel.send(session.answer())
@@ -128,14 +132,18 @@ class Server:
             finally:
                 self._close_unless_kept()
 
-    async def _simulation_async(self) -> AsyncGenerator[Turn, None]:
+    async def _simulation_async(
+        self, before: Callable[[], AsyncGenerator[Turn, None] | None]
+    ) -> AsyncGenerator[Turn, None]:
+        if self._in_progress is not None and before() is None:  # it was left, and is still to be closed
+            await self._leave_async(self._in_progress)
         session = self._new_session()
         try:
             while not session.is_over:
                 frame = self._channel.receive_now()
                 if frame is None:
                     frame = await self._patiently_async(session)
-                turn = self._heard(session, frame)
+                turn = session.receive(frame)
                 if turn is not None:
                     yield turn
                 self._channel.send(session.answer())
@@ -145,14 +153,14 @@ class Server:
             finally:
                 self._close_unless_kept()
 
-    def _leave(self, session: Session) -> None:
-        for pause in self._farewell(session):
+    def _leave(self, session: Session | None) -> None:
+        for pause in self._departure(session):
             self._channel.wait(pause)
 
-    async def _leave_async(self, session: Session) -> None:
+    async def _leave_async(self, session: Session | None) -> None:
         # An iteration that is left is closed by the event loop some time later, meanwhile the `with` may be left, too.
         async with self._leaving:
-            for pause in self._farewell(session):
+            for pause in self._departure(session):
                 await self._channel.wait_async(pause)
 
     def _patiently(self, session: Session) -> bytes:
@@ -177,44 +185,44 @@ class Server:
     def _new_session(self) -> Session:
         if self._channel.closed:
             raise ValueError("the server is closed: use it in a `with` to serve several simulations")
-        self._session = session = self._begin()
-        self._leave_until = None
+        if self._in_progress is not None:
+            raise RuntimeError("this server is in the middle of a simulation, and serves one after the other")
+        self._session = self._in_progress = session = self._begin()
         self._channel.forget_peer()
         return session
-
-    def _heard(self, session: Session, frame: bytes) -> Turn | None:
-        try:
-            return session.receive(frame)
-        except DecodeError:
-            if not self._channel.is_peer_gone():
-                raise
-        # A simulator died, and the next one began before anybody noticed: that was its first message.
-        self._channel.put_back(frame)
-        raise self._gone(session)
 
     def _look_around(self, session: Session, since: float) -> None:
         """Called while waiting, every tick: is there a reason not to wait any longer?"""
         if self._on_wait is not None:
             self._on_wait()
         if session.init_text is not None and self._channel.is_peer_gone():
-            raise self._gone(session)
+            raise PeerGone(f"the simulator closed the connection before its message {session.conversation.number}")
         if self._timeout is not None and time.monotonic() - since >= self._timeout:
             number = session.conversation.number
             raise PeerSilent(f"no message {number} of the simulator at {self.endpoint} in {self._timeout:g} seconds")
 
-    def _gone(self, session: Session) -> PeerGone:
-        return PeerGone(f"the simulator closed the connection before its message {session.conversation.number}")
+    # Leaving: generators that yield how long to wait for the next message
+
+    def _departure(self, session: Session | None) -> Generator[float, None, None]:
+        """Leave this simulation unless that was done before, and if it was the last one, those who wait for another."""
+        if session is not None and session is self._in_progress:
+            try:
+                yield from self._farewell(session)
+            finally:
+                self._in_progress = None
+        if not self._kept:
+            yield from self._turn_away()
 
     def _farewell(self, session: Session) -> Generator[float, None, None]:
-        """Let the simulator go when a simulation is left before its end; yields how long to wait for its message.
+        """Let the simulator go when a simulation is left before its end.
 
         Batsim never times out: unless it is told to stop, and is answered once more after that, it waits for ever.
         """
-        self._leave_until = self._leave_until or time.monotonic() + FAREWELL
+        leave_until = time.monotonic() + FAREWELL
         while not self._channel.closed and not self._channel.is_peer_gone():
             if self._channel.owes_reply:
                 self._channel.send(session.farewell())
-            elif session.is_over or session.init_text is None or time.monotonic() >= self._leave_until:
+            elif session.is_over or session.init_text is None or time.monotonic() >= leave_until:
                 return
             else:
                 yield GLANCE
@@ -222,6 +230,19 @@ class Server:
                     frame = None if self._channel.closed else self._channel.receive_now()
                     if frame is not None:
                         session.overhear(frame)
+
+    def _turn_away(self) -> Generator[float, None, None]:
+        """Tell simulators to stop that waited for a simulation to end, and are not served any more."""
+        while not self._channel.closed:
+            self._channel.forget_peer()
+            with suppress(DecodeError):  # whoever says that is no simulator that begins
+                frame = self._channel.receive_now()
+                if frame is None:
+                    return
+                session = Session(lambda text: hello_message("batprotocol", "0"), self._format)
+                session.receive(frame)
+                logger.warning("the simulator that waited at %s is told to stop: nobody serves it", self.endpoint)
+                yield from self._farewell(session)
 
     def _close_unless_kept(self) -> None:
         if not self._kept:

@@ -14,7 +14,14 @@ from batprotocol.builder import MessageBuilder
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
 from batprotocol.edc.reply import Reply, Verdicts
 from batprotocol.errors import DecodeError, ProtocolError
-from batprotocol.model import EDCRequestedSimulationFeatures, Message, SimulationEndsEvent, SimulationErrorEvent
+from batprotocol.model import (
+    EDCRequestedSimulationFeatures,
+    ExecuteJobEvent,
+    KillJobsEvent,
+    Message,
+    SimulationEndsEvent,
+    SimulationErrorEvent,
+)
 from batprotocol.wire import FORMATS, detect, frames, json
 
 __all__ = ["LAST_EVENTS", "Session", "Turn", "hello_message"]
@@ -64,7 +71,7 @@ class Session:
         self.is_over = False
         """Whether the last reply was made."""
         self._make_hello = hello
-        self._format = format
+        self.format = format
         self._encode: Callable[[Message], bytes] = FORMATS[format].encode
         self._verdicts = Verdicts()
         self._hello: Message | None = None
@@ -140,7 +147,8 @@ class Session:
     def farewell(self) -> bytes:
         """The frame that lets Batsim go, whatever the state: to be sent instead of an answer, again and again.
 
-        The hello if it is still due, then a reply that forces the simulation to stop, then empty ones.
+        The hello if it is still due, then a reply that kills what runs and forces the simulation to stop, then empty
+        ones.
         """
         if not self._hello_said:
             return self._hello_frame(self._hello or hello_message("batprotocol", "0"))
@@ -148,21 +156,49 @@ class Session:
         # A frame that was lost between the socket and this session (Ctrl-C) may have told of the end, and Batsim hangs
         # when it is told to stop after that. An empty reply is always good, and a frame later we know.
         if self.owes_reply and not self._ending and not self._stopping:
+            running = self._killable()
+            if running:  # Batsim 5.0.0-rc2 does not survive a stop while a parallel task runs
+                builder.add_kill_jobs(running)
             builder.add_force_simulation_stop()
             self._stopping = True
         self._answered()
         return self._encode(builder.finish_message())
 
     def overhear(self, frame: bytes) -> None:
-        """Take a frame of Batsim that only `farewell` will answer. All that matters is whether it tells of the end."""
+        """Take a frame of Batsim that only `farewell` will answer.
+
+        All that matters is whether it tells of the end, and which jobs run.
+        """
         self.owes_reply = True
         if self._hello_said:
             try:
-                self._note(self._decoded(frame))
+                message = self._decoded(frame)
+                self._note(message)
             except ProtocolError:
                 return
+            self.conversation.receive(message)
+
+    @property
+    def told_to_stop(self) -> bool:
+        """Whether a farewell forced the simulation to stop."""
+        return self._stopping
+
+    @property
+    def now(self) -> float:
+        """The simulated time that Batsim told last, in seconds; 0 before."""
+        return self._now
 
     # Inside
+
+    def _killable(self) -> list[str]:
+        """The jobs that Batsim runs and can kill, as far as this is known.
+
+        The reply of an open turn is never sent: what it executes does not run, and what it kills does.
+        """
+        unsent = self._turn.reply.events if self._turn is not None else ()
+        executed = {event.job_id for event in unsent if isinstance(event, ExecuteJobEvent)}
+        killed = [job_id for event in unsent if isinstance(event, KillJobsEvent) for job_id in event.job_ids]
+        return [job_id for job_id in dict.fromkeys((*self.conversation.killable, *killed)) if job_id not in executed]
 
     def _note(self, message: Message) -> None:
         if not isfinite(message.now):
@@ -177,18 +213,18 @@ class Session:
 
     def _decoded(self, frame: bytes) -> Message:
         try:
-            if self._format == "json":  # a newer simulator may say more than this library knows
+            if self.format == "json":  # a newer simulator may say more than this library knows
                 return json.decode(frame, strict=False)
             message: Message = FORMATS["binary"].decode(frame)
             return message
         except DecodeError as error:
             reason = error.reason
             if detect(frame) == "init":
-                reason = "these are initialization data: another simulation wants to begin at the same endpoint"
+                reason = "these are initialization data: another simulation wants to begin through the same connection"
             raise DecodeError(f"{self._place}: {reason}", error.path, error.offset, error.partial) from None
 
     def _hello_frame(self, hello: Message) -> bytes:
-        frame = frames.encode_hello(hello, self._format)
+        frame = frames.encode_hello(hello, self.format)
         self._hello_said = True
         self._answered()
         return frame
