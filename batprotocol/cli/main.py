@@ -294,7 +294,32 @@ def _complete_file(context: click.Context, parameter: click.Parameter, start: st
     return [CompletionItem(start, type="file")]
 
 
-@batproto.command()
+class _WithCommand(click.Command):
+    """A command whose last argument is another program's command line, which `--` must keep apart."""
+
+    def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
+        """As click does it, and a sentence for those who leave out `--`."""
+        given = tuple(arguments)
+        try:
+            rest = super().parse_args(context, arguments)
+        except click.NoSuchOption as error:
+            if "--" in given:
+                raise
+            hint = f"no such option: {error.option_name}; if it is one of COMMAND, put -- in front of COMMAND"
+            raise click.UsageError(hint, context) from None
+        command = context.params.get("command")
+        if command and "--" not in given:
+            raise click.UsageError(f"put -- in front of the command: -- {' '.join(command)}", context)
+        return rest
+
+
+def _seconds(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not value > 0:
+        raise click.BadParameter(f"{value} is no number of seconds > 0.", context, parameter)
+    return value
+
+
+@batproto.command(cls=_WithCommand)
 @click.argument("target", metavar="FILE:CLASS", shell_complete=_complete_file)
 @click.argument("command", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
 @click.option("--endpoint", metavar="ENDPOINT", help="Where to wait for Batsim.  [default: tcp://*:28000]")
@@ -302,7 +327,8 @@ def _complete_file(context: click.Context, parameter: click.Parameter, start: st
 @click.option(
     "--timeout",
     metavar="SECONDS",
-    type=click.FloatRange(min=0, min_open=True),
+    type=float,
+    callback=_seconds,
     help="How long to wait for each message; for ever unless given.",
 )
 @click.option("--init", metavar="TEXT", help="Initialization data, in place of those that Batsim sends.")

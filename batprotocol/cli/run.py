@@ -1,7 +1,7 @@
 """`batproto run`: a scheduler's file as a program, alone or with the simulator that it serves.
 
-It loads the class, starts and watches the other program, and tells in a sentence who ended too early. How a scheduler
-is run, the library knows.
+It loads the class, brings it together with the other program, and tells in a sentence who ended too early. How a
+scheduler is run, the library knows.
 """
 
 from __future__ import annotations
@@ -10,11 +10,7 @@ import importlib.util
 import logging
 import os
 import random
-import signal
-import subprocess
 import sys
-import tempfile
-import time
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -25,7 +21,8 @@ import click
 import zmq
 
 import batprotocol
-from batprotocol.cli.output import reason_of
+from batprotocol.cli.command import PATIENCE, Command, Ended
+from batprotocol.cli.private import private_endpoint
 from batprotocol.cli.text import printable
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc import DEFAULT_ENDPOINT, Scheduler
@@ -35,23 +32,7 @@ from batprotocol.errors import PeerGone
 
 __all__ = ["run"]
 
-GRACE = 0.3
-"""Seconds that the command has to end by itself once its scheduler has left it: it was told to stop."""
-
-PATIENCE = 2.0
-"""Seconds that the command has to end once it was terminated; then it is killed."""
-
-NOT_FOUND = 127
-CANNOT_RUN = 126
-SIGNALLED = 128
-"""What shells exit with when a command does not exist, cannot be executed, or (plus its number) a signal ended it."""
-
 _PACKAGE = Path(batprotocol.__file__).parent
-_ANY_ADDRESS = (("tcp://0.0.0.0:", "tcp://127.0.0.1:"), ("tcp://[::]:", "tcp://[::1]:"))
-
-
-class _Ended(Exception):
-    """The command has ended while its scheduler waited for it."""
 
 
 def run(
@@ -77,6 +58,8 @@ def run(
         verbose: show all that the scheduler logs.
         command: the command and its arguments, with `{endpoint}` and `{init}` to be filled in; may be empty.
     """
+    if endpoint == "":
+        raise click.UsageError("--endpoint is empty: leave it out, or give one like tcp://127.0.0.1:*")
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
     if pin:
         _pin()
@@ -84,15 +67,21 @@ def run(
         interrupts = stack.enter_context(Interrupts())
         status = 1
         with _telling_whose_fault(target):
-            scheduler = load(target)()
-            bound = endpoint or (_private(stack) if _asks("{endpoint}", command) else DEFAULT_ENDPOINT)
-            other = stack.enter_context(_Command(command, init or "")) if command else None
+            with _telling_of_signals(interrupts, f"while {target} was being loaded"), interrupts.immediately():
+                scheduler = load(target)()
+            private = endpoint is None and _asks("{endpoint}", command)
+            bound = stack.enter_context(private_endpoint()) if private else endpoint or DEFAULT_ENDPOINT
+            other = stack.enter_context(Command(command, init or "")) if command else None
             ready = other.start if other else _tell_endpoint
             wait = other.check if other else None
             try:
                 drive(scheduler, bound, format, interrupts, init, DEFAULT_RULE_SET, timeout, ready, wait)
-                status = other.status_in_the_end(interrupts) if other else 0
-            except _Ended:
+                if other:
+                    with _telling_of_signals(interrupts, f"after the simulation: {other.name} is ended"):
+                        status = other.status_in_the_end(interrupts)
+                else:
+                    status = 0
+            except Ended:
                 assert other is not None
                 status = other.status_too_early()
             except PeerGone:
@@ -171,18 +160,22 @@ def _with_article(name: str) -> str:
     return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
 
 
+@contextmanager
+def _telling_of_signals(interrupts: Interrupts, moment: str) -> Iterator[None]:
+    """What a signal interrupts is told in a sentence. While a simulation runs, the library does it."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        if interrupts.received:
+            print(printable(f"batproto: {interrupts.received} came {moment}"), file=sys.stderr)
+        raise
+
+
 # The endpoint
 
 
 def _asks(placeholder: str, command: Sequence[str]) -> bool:
     return any(placeholder in argument for argument in command)
-
-
-def _private(stack: ExitStack) -> str:
-    """An endpoint that nobody else uses, and that is gone in the end."""
-    if not zmq.has("ipc"):
-        return "tcp://127.0.0.1:*"
-    return f"ipc://{stack.enter_context(tempfile.TemporaryDirectory(prefix='batproto-'))}/edc.sock"
 
 
 def _tell_endpoint(endpoint: str) -> None:
@@ -197,84 +190,3 @@ def _pin() -> None:
     if not hasattr(os, "sched_setaffinity"):
         raise click.UsageError("--pin does not work on this system")
     os.sched_setaffinity(0, {random.choice(sorted(os.sched_getaffinity(0)))})
-
-
-# The command
-
-
-class _Command:
-    """The program that simulates. It is started when the endpoint is bound, and does not outlive the `with`."""
-
-    def __init__(self, command: Sequence[str], init: str) -> None:
-        self._command = command
-        self._init = init
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def __enter__(self) -> _Command:
-        return self
-
-    def start(self, endpoint: str) -> None:
-        """Start it, now that it can connect."""
-        for any_address, this_machine in _ANY_ADDRESS:
-            endpoint = endpoint.replace(any_address, this_machine)
-        arguments = [each.replace("{endpoint}", endpoint).replace("{init}", self._init) for each in self._command]
-        try:
-            self._process = subprocess.Popen(arguments)
-        except OSError as error:
-            missing = isinstance(error, FileNotFoundError)
-            print(printable(f"batproto: {self._name} cannot be started: {reason_of(error)}"), file=sys.stderr)
-            raise click.exceptions.Exit(NOT_FOUND if missing else CANNOT_RUN) from None
-
-    def check(self) -> None:
-        """Called while its scheduler waits for it."""
-        if self._code() is not None:
-            raise _Ended
-
-    def ends_within(self, seconds: float) -> bool:
-        """Whether it ends by itself."""
-        until = time.monotonic() + seconds
-        while self._code() is None and time.monotonic() < until:
-            time.sleep(0.01)
-        return self._code() is not None
-
-    def status_in_the_end(self, interrupts: Interrupts) -> int:
-        """Wait until it ends, after the simulation; its exit status."""
-        while not self.ends_within(0.2):
-            interrupts.check()
-        return self._status
-
-    def status_too_early(self) -> int:
-        """Tell that it ended before the simulation did; its exit status, or 1 where that says that all is well."""
-        print(printable(f"batproto: {self._name} {self._end} before the simulation was over"), file=sys.stderr)
-        return self._status or 1
-
-    def __exit__(self, *exception: object) -> None:
-        if self._process is None or self.ends_within(GRACE):
-            return
-        self._process.terminate()
-        if not self.ends_within(PATIENCE):
-            self._process.kill()
-            self._process.wait()
-
-    @property
-    def _name(self) -> str:
-        return os.path.basename(self._command[0])
-
-    def _code(self) -> int | None:
-        assert self._process is not None
-        return self._process.poll()
-
-    @property
-    def _status(self) -> int:
-        code = self._code() or 0
-        return SIGNALLED - code if code < 0 else code
-
-    @property
-    def _end(self) -> str:
-        code = self._code() or 0
-        if code >= 0:
-            return f"ended with exit status {code}"
-        try:
-            return f"was ended by {signal.Signals(-code).name}"
-        except ValueError:
-            return f"was ended by signal {-code}"

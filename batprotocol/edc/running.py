@@ -5,9 +5,11 @@ It puts together what the other modules of this folder do, and knows no more tha
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from batprotocol.conversation import DEFAULT_RULE_SET
+from batprotocol.edc.reply import logger
 from batprotocol.edc.scheduler import Scheduler, attend_to
 from batprotocol.edc.server import DEFAULT_ENDPOINT, Server
 from batprotocol.edc.session import Session
@@ -15,6 +17,9 @@ from batprotocol.edc.signals import Interrupts
 from batprotocol.model import Message
 
 __all__ = ["drive", "run"]
+
+PATIENCE = 5.0
+"""Seconds without a simulator after which it is said what is waited for."""
 
 
 def run(
@@ -42,7 +47,8 @@ def run(
         on_wait: called every 0.2 seconds while waiting; what it raises ends the run.
 
     However it ends, Batsim is not left waiting for ever: in the middle of a simulation it is told to stop, which takes
-    half a second at most. Then the socket is closed, and what happened reaches the caller.
+    half a second at most. Then the socket is closed, and what happened reaches the caller. What is worth a sentence
+    meanwhile is logged as `batprotocol.edc`: that no simulator comes, that another one waits, that a signal came.
 
     Raises:
         OSError: the endpoint cannot be bound.
@@ -81,18 +87,43 @@ def drive(
         with interrupts.immediately():
             return scheduler.hello(text if init is None else init)
 
+    waiting_since = time.monotonic()
+
     def look_around() -> None:
+        nonlocal waiting_since
         interrupts.check()
         if on_wait is not None:
             on_wait()
+        if server.init_text is None and time.monotonic() - waiting_since >= PATIENCE:
+            waiting_since = float("inf")
+            logger.warning("still waiting for a simulator to connect to %s", server.endpoint)
 
     with Server(endpoint, lambda: Session(hello, format, rules), timeout=timeout, on_wait=look_around) as server:
         interrupts.wake = server.wake
-        if on_bound is not None:
-            on_bound(server.endpoint)
-        attend = attend_to(scheduler)
-        turns = iter(server)  # held here, so that leaving it is not left to the garbage collector
-        for turn in turns:
-            with interrupts.immediately():
-                attend(turn)
-            interrupts.check()
+        try:
+            if on_bound is not None:
+                on_bound(server.endpoint)
+            attend = attend_to(scheduler)
+            turns = iter(server)  # held here, so that leaving it is not left to the garbage collector
+            for turn in turns:
+                with interrupts.immediately():
+                    attend(turn)
+                interrupts.check()
+        except BaseException:
+            server.close()
+            if interrupts.received:
+                logger.warning("%s came %s", interrupts.received, _moment(server))
+            raise
+
+
+def _moment(server: Server) -> str:
+    """When it was that a run was ended, and what has become of the simulator."""
+    session = server.session
+    if session is None or session.init_text is None:
+        return f"while waiting for a simulator at {server.endpoint}"
+    if session.told_to_stop:
+        return f"at simulated time {session.now:g}: the simulator was told to stop"
+    if session.is_over:
+        return "at the end of the simulation"
+    left = "is gone" if server.deserted else "was too busy to be told to stop, and may wait for ever"
+    return f"at simulated time {session.now:g}: the simulator {left}"

@@ -40,6 +40,7 @@ class Server:
 
     Attributes:
         endpoint: where it is bound, with the port that was found for `tcp://127.0.0.1:*`.
+        deserted: whether the simulator closed its connection before it could be told to stop.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Server:
         self._begin = begin
         self._timeout = timeout
         self._on_wait = on_wait
+        self.deserted = False
         self._session: Session | None = None
         self._in_progress: Session | None = None
         self._kept = False
@@ -69,6 +71,11 @@ class Server:
     def init_text(self) -> str | None:
         """The initialization data of the current simulation; None before they came."""
         return self._session.init_text if self._session else None
+
+    @property
+    def session(self) -> Session | None:
+        """The current simulation, or else the last one; None before the first."""
+        return self._session
 
     def wake(self) -> None:
         """End the wait for a message early, so that `on_wait` is called. For signal handlers in the same thread."""
@@ -219,6 +226,7 @@ class Server:
         Batsim never times out: unless it is told to stop, and is answered once more after that, it waits for ever.
         """
         leave_until = time.monotonic() + FAREWELL
+        self.deserted = False
         while not self._channel.closed and not self._channel.is_peer_gone():
             if self._channel.owes_reply:
                 self._channel.send(session.farewell())
@@ -230,6 +238,7 @@ class Server:
                     frame = None if self._channel.closed else self._channel.receive_now()
                     if frame is not None:
                         session.overhear(frame)
+        self.deserted = True
 
     def _turn_away(self) -> Generator[float, None, None]:
         """Tell simulators to stop that waited for a simulation to end, and are not served any more."""

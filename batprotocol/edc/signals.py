@@ -34,7 +34,7 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.wake: Callable[[], None] = _nothing
-        self._immediate = _Flag()
+        self._immediate = _Immediately(self)
         self._received: int | None = None
         self._before: dict[int, Any] = {}
 
@@ -57,6 +57,11 @@ class Interrupts:
         """A `with` for code that signals may interrupt anywhere."""
         return self._immediate
 
+    @property
+    def received(self) -> str:
+        """The name of the signal that came, SIGINT or SIGTERM; "" before."""
+        return "" if self._received is None else signal.Signals(self._received).name
+
     def check(self) -> None:
         """Raise KeyboardInterrupt after a SIGINT, and SystemExit with 128 + 15 after a SIGTERM."""
         if self._received == signal.SIGINT:
@@ -71,12 +76,14 @@ class Interrupts:
             self.check()
 
 
-class _Flag(AbstractContextManager[None]):
-    def __init__(self) -> None:
+class _Immediately(AbstractContextManager[None]):
+    def __init__(self, interrupts: Interrupts) -> None:
+        self._interrupts = interrupts
         self.up = False
 
     def __enter__(self) -> None:
         self.up = True
+        self._interrupts.check()  # it may have come just before, and nobody else would notice in here
 
     def __exit__(self, *exception: object) -> None:
         self.up = False
