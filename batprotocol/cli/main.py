@@ -332,6 +332,12 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: float | 
     help="How long to wait for each message; for ever unless given.",
 )
 @click.option("--init", metavar="TEXT", help="Initialization data, in place of those that Batsim sends.")
+@click.option(
+    "--record",
+    metavar="DIR|FILE.tar.xz",
+    type=click.Path(path_type=str),
+    help="Record all that is said, for dump and check. A FILE.tar, which is not packed, is the fastest.",
+)
 @click.option("--pin", is_flag=True, help="Keep the scheduler and COMMAND on one core: twice as fast or more.")
 @click.option("-v", "--verbose", is_flag=True, help="Show what the scheduler logs for information, too.")
 @click.pass_context
@@ -343,6 +349,7 @@ def run(
     format: str,
     timeout: float | None,
     init: str | None,
+    record: str | None,
     pin: bool,
     verbose: bool,
 ) -> None:
@@ -353,6 +360,9 @@ def run(
     With a COMMAND, which is Batsim, a whole simulation is run: it is started as soon as it can connect, with {endpoint}
     and {init} filled in, and its exit status is passed on. Who wants to be told the endpoint gets a private one unless
     --endpoint is given. If one of the two ends too early, a sentence says which, and the other is ended, too.
+
+    A recording has a file for each message, in a new folder or in an archive. Even of a run that was killed, it can be
+    read up to the last message: meanwhile, FILE.tar.xz is an archive that is not compressed yet, and DIR holds one.
 
     \b
     Examples:
@@ -368,6 +378,7 @@ def run(
         format=format,
         timeout=timeout,
         init=init,
+        record=record,
         pin=pin,
         verbose=verbose,
         command=command,

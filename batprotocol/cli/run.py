@@ -42,6 +42,7 @@ def run(
     format: str,
     timeout: float | None,
     init: str | None,
+    record: str | None,
     pin: bool,
     verbose: bool,
     command: Sequence[str],
@@ -54,6 +55,7 @@ def run(
         format: "binary" or "json".
         timeout: seconds to wait for each message, or None.
         init: the initialization data, in place of what the simulator sends.
+        record: where to record what is said, or None.
         pin: keep the scheduler and the command on one core.
         verbose: show all that the scheduler logs.
         command: the command and its arguments, with `{endpoint}` and `{init}` to be filled in; may be empty.
@@ -75,7 +77,7 @@ def run(
             ready = other.start if other else _tell_endpoint
             wait = other.check if other else None
             try:
-                drive(scheduler, bound, format, interrupts, init, DEFAULT_RULE_SET, timeout, ready, wait)
+                drive(scheduler, bound, format, interrupts, init, DEFAULT_RULE_SET, timeout, record, ready, wait)
                 if other:
                     with _telling_of_signals(interrupts, f"after the simulation: {other.name} is ended"):
                         status = other.status_in_the_end(interrupts)

@@ -10,6 +10,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import shutil
 import sys
 import tarfile
@@ -41,6 +42,10 @@ NOT_A_MESSAGE = "run.json"
 TWINS = "twin"
 """The folder of a recorded run that holds its messages again, in the other format."""
 
+UNFINISHED = "unfinished.tar"
+"""The file of a folder that `batproto run --record` did not finish: all that was said, and the rest is a part of it."""
+
+_DIGITS = re.compile(r"([0-9]+)", re.ASCII)
 _MAGIC = ((0, b"\xfd7zXZ\0"), (0, b"\x1f\x8b\x08"), (257, b"ustar"))
 _BROKEN_ARCHIVE = (tarfile.TarError, lzma.LZMAError, gzip.BadGzipFile, zlib.error, EOFError)
 
@@ -100,9 +105,11 @@ def _expand(argument: str) -> list[Found]:
 
     for folder, folders, names in os.walk(argument, onerror=unreadable):
         folders[:] = [name for name in folders if name != TWINS and not name.startswith(".")]
+        if UNFINISHED in names:  # what else is there is a part of it
+            names = [UNFINISHED]
         paths = [os.path.join(folder, name) for name in names if name.endswith(ARCHIVES) or _is_message(name)]
         files += [Found(0, path, path) for path in paths]
-    files.sort(key=lambda file: file.path)
+    files.sort(key=lambda file: _in_order(file.path))
     return files or [_fault(argument, f"holds no message files ({PATTERNS}, *.tar.xz)")]
 
 
@@ -119,6 +126,13 @@ def _is_message(name: str) -> bool:
     path = PurePosixPath(name)
     hidden = path.name.startswith(".") or path.name == NOT_A_MESSAGE or TWINS in path.parts[:-1]
     return path.suffix in MESSAGES and not hidden
+
+
+def _in_order(name: str) -> list[tuple[int, str]]:
+    """What names are sorted by: 99999-b2e.bin comes before 100000-b2e.bin, as the numbers do."""
+    parts = _DIGITS.split(name)
+    digits = [(len(part.lstrip("0")), part.lstrip("0")) if index % 2 else (0, part) for index, part in enumerate(parts)]
+    return [*digits, (0, name)]
 
 
 def _name(path: str) -> str:
@@ -205,7 +219,7 @@ def _read_members(name: str, archive: tarfile.TarFile, wanted: str) -> Iterator[
     chosen = [member for member in members if is_chosen(_path(member))]
     if not chosen and not breaks_off:
         yield _fault(name, f"has no member {wanted}" if wanted else f"holds no messages ({PATTERNS})")
-    ordered = sorted(chosen, key=_path)
+    ordered = sorted(chosen, key=lambda member: _in_order(_path(member)))
     with nullcontext(archive) if ordered == chosen else _unpacked(archive) as source:
         for number, member in enumerate(ordered, 1):
             found = _read_member(source, member, f"{name}/{_path(member)}")

@@ -5,10 +5,13 @@ It puts together what the other modules of this folder do, and knows no more tha
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 
 from batprotocol.conversation import DEFAULT_RULE_SET
+from batprotocol.edc.recording import Recorder
 from batprotocol.edc.reply import logger
 from batprotocol.edc.scheduler import Scheduler, attend_to
 from batprotocol.edc.server import DEFAULT_ENDPOINT, Server
@@ -30,6 +33,7 @@ def run(
     init: str | None = None,
     rules: str = DEFAULT_RULE_SET,
     timeout: float | None = None,
+    record: str | os.PathLike[str] | None = None,
     on_bound: Callable[[str], None] | None = None,
     on_wait: Callable[[], None] | None = None,
 ) -> None:
@@ -43,6 +47,9 @@ def run(
         init: initialization data for the scheduler in place of those that Batsim sends.
         rules: the rule set that replies are checked with; one of `batprotocol.conversation.RULE_SETS`.
         timeout: seconds to wait for each message; None is for ever.
+        record: where to record all that is said: a file that ends with `.tar.xz` or `.tar`, or a folder. Nothing is
+            overwritten. Whatever becomes of the program, `batproto dump` and `batproto check` can read it up to the
+            last message.
         on_bound: called with the endpoint once it is bound, with the port that was found for `tcp://127.0.0.1:*`.
         on_wait: called every 0.2 seconds while waiting; what it raises ends the run.
 
@@ -51,7 +58,7 @@ def run(
     meanwhile is logged as `batprotocol.edc`: that no simulator comes, that another one waits, that a signal came.
 
     Raises:
-        OSError: the endpoint cannot be bound.
+        OSError: the endpoint cannot be bound, or the recording cannot be written.
         ValueError: an argument makes no sense.
         PeerGone: the simulator closed its connection before the end.
         PeerSilent: no message came within `timeout`.
@@ -67,7 +74,7 @@ def run(
     ```
     """
     with Interrupts() as interrupts:
-        drive(scheduler, endpoint, format, interrupts, init, rules, timeout, on_bound, on_wait)
+        drive(scheduler, endpoint, format, interrupts, init, rules, timeout, record, on_bound, on_wait)
 
 
 def drive(
@@ -78,6 +85,7 @@ def drive(
     init: str | None,
     rules: str,
     timeout: float | None,
+    record: str | os.PathLike[str] | None,
     on_bound: Callable[[str], None] | None,
     on_wait: Callable[[], None] | None,
 ) -> None:
@@ -98,7 +106,10 @@ def drive(
             waiting_since = float("inf")
             logger.warning("still waiting for a simulator to connect to %s", server.endpoint)
 
-    with Server(endpoint, lambda: Session(hello, format, rules), timeout=timeout, on_wait=look_around) as server:
+    with (
+        Server(endpoint, lambda: Session(hello, format, rules), timeout=timeout, on_wait=look_around) as server,
+        nullcontext() if record is None else Recorder(record) as server.recorder,
+    ):
         interrupts.wake = server.wake
         try:
             if on_bound is not None:

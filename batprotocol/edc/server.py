@@ -15,10 +15,11 @@ from typing import Final
 
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc.channel import TICK, Channel
+from batprotocol.edc.recording import Recorder
 from batprotocol.edc.reply import logger
 from batprotocol.edc.session import Session, Turn, hello_message
 from batprotocol.errors import DecodeError, PeerGone, PeerSilent
-from batprotocol.model import EDCRequestedSimulationFeatures
+from batprotocol.model import Direction, EDCRequestedSimulationFeatures
 
 __all__ = ["DEFAULT_ENDPOINT", "Server", "serve"]
 
@@ -27,6 +28,9 @@ DEFAULT_ENDPOINT: Final = "tcp://*:28000"
 
 FAREWELL = 0.5
 """Seconds that leaving in the middle of a simulation may take. Batsim, when told to stop, takes milliseconds."""
+
+_HEARD: Final = Direction.BATSIM_TO_EDC
+_SAID: Final = Direction.EDC_TO_BATSIM
 
 GLANCE: Final = 0.05
 """Seconds after which it is looked whether the simulator is still there meanwhile."""
@@ -40,6 +44,7 @@ class Server:
 
     Attributes:
         endpoint: where it is bound, with the port that was found for `tcp://127.0.0.1:*`.
+        recorder: records what is said, unless it is None.
         deserted: whether the simulator closed its connection before it could be told to stop.
     """
 
@@ -58,6 +63,7 @@ class Server:
         self._timeout = timeout
         self._on_wait = on_wait
         self.deserted = False
+        self.recorder: Recorder | None = None
         self._session: Session | None = None
         self._in_progress: Session | None = None
         self._kept = False
@@ -124,15 +130,21 @@ class Server:
 
     def _simulation(self) -> Generator[Turn, None, None]:
         session = self._new_session()
+        recorder = self.recorder
         try:
             while not session.is_over:
                 frame = self._channel.receive()
                 if frame is None:
                     frame = self._patiently(session)
+                if recorder is not None:
+                    recorder.write(_HEARD, frame)
                 turn = session.receive(frame)
                 if turn is not None:
                     yield turn
-                self._channel.send(session.answer())
+                frame = session.answer()
+                self._channel.send(frame)
+                if recorder is not None:  # only now: meanwhile, the simulator goes on
+                    recorder.write(_SAID, frame)
         finally:
             try:
                 self._leave(session)
@@ -145,15 +157,21 @@ class Server:
         if self._in_progress is not None and before() is None:  # it was left, and is still to be closed
             await self._leave_async(self._in_progress)
         session = self._new_session()
+        recorder = self.recorder
         try:
             while not session.is_over:
                 frame = self._channel.receive_now()
                 if frame is None:
                     frame = await self._patiently_async(session)
+                if recorder is not None:
+                    recorder.write(_HEARD, frame)
                 turn = session.receive(frame)
                 if turn is not None:
                     yield turn
-                self._channel.send(session.answer())
+                frame = session.answer()
+                self._channel.send(frame)
+                if recorder is not None:  # only now: meanwhile, the simulator goes on
+                    recorder.write(_SAID, frame)
         finally:
             try:
                 await self._leave_async(session)
@@ -214,13 +232,13 @@ class Server:
         """Leave this simulation unless that was done before, and if it was the last one, those who wait for another."""
         if session is not None and session is self._in_progress:
             try:
-                yield from self._farewell(session)
+                yield from self._farewell(session, self.recorder)
             finally:
                 self._in_progress = None
         if not self._kept:
             yield from self._turn_away()
 
-    def _farewell(self, session: Session) -> Generator[float, None, None]:
+    def _farewell(self, session: Session, recorder: Recorder | None = None) -> Generator[float, None, None]:
         """Let the simulator go when a simulation is left before its end.
 
         Batsim never times out: unless it is told to stop, and is answered once more after that, it waits for ever.
@@ -229,15 +247,20 @@ class Server:
         self.deserted = False
         while not self._channel.closed and not self._channel.is_peer_gone():
             if self._channel.owes_reply:
-                self._channel.send(session.farewell())
+                frame = session.farewell()
+                self._channel.send(frame)
+                if recorder is not None:
+                    recorder.write(_SAID, frame)
             elif session.is_over or session.init_text is None or time.monotonic() >= leave_until:
                 return
             else:
                 yield GLANCE
                 with suppress(DecodeError):  # garbage is answered like all else
-                    frame = None if self._channel.closed else self._channel.receive_now()
-                    if frame is not None:
-                        session.overhear(frame)
+                    heard = None if self._channel.closed else self._channel.receive_now()
+                    if heard is not None:
+                        if recorder is not None:
+                            recorder.write(_HEARD, heard)
+                        session.overhear(heard)
         self.deserted = True
 
     def _turn_away(self) -> Generator[float, None, None]:
