@@ -47,6 +47,7 @@ class Peer:
         self.socket = self._context.socket(zmq.REQ)
         self.socket.linger = 0
         self.socket.rcvtimeo = self.socket.sndtimeo = round(PATIENCE * 1000)
+        self.socket.ipv6 = "[" in endpoint
         self.socket.connect(endpoint)
 
     def ask(self, frame: bytes) -> bytes:

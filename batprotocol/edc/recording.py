@@ -12,6 +12,7 @@ its end, and a folder holds the archive `unfinished.tar` until then.
 from __future__ import annotations
 
 import errno
+import io
 import lzma
 import mmap
 import os
@@ -167,6 +168,14 @@ def _write_all(file: int, data: bytes) -> None:
         rest = rest[os.write(file, rest) :]
 
 
+def _read_all(file: io.FileIO, size: int) -> bytes:
+    parts = []
+    while size > 0 and (part := file.read(size)):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
 # What becomes of the archive
 
 
@@ -206,13 +215,13 @@ class _Packer:
 
     def _run(self) -> None:
         try:
-            with open(self._journal, "rb") as file:
+            with open(self._journal, "rb", buffering=0) as file:  # a buffer would hold zeros that are none any more
                 finished = False
                 while not finished:
                     self._more.wait()
                     self._more.clear()
                     finished = self._finished  # before the limit, which it is set before
-                    members = file.read(self._limit - file.tell())
+                    members = _read_all(file, self._limit - file.tell())
                     if members:
                         self._sink.take(members)
             self._sink.finish(self._journal)
