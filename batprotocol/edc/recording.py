@@ -5,8 +5,8 @@ wire. They are in a folder or in an archive. It must not know what the messages 
 
 While it goes on, a recording is a plain tar archive in a file that is mapped into memory: a message is copied there and
 is in the hands of the system, which writes it down whatever becomes of this process. What is mapped and not yet used is
-zeros, with which an archive ends. Another thread makes of it what was asked for: a `.tar.xz` is not compressed before
-its end, and a folder holds the archive `unfinished.tar` until then.
+zeros, with which an archive ends. In the end, what was asked for takes its place: until then, a `.tar.xz` is not
+compressed, though another thread has prepared it, and a folder holds the archive `unfinished.tar`.
 """
 
 from __future__ import annotations
@@ -221,9 +221,7 @@ class _Packer:
                     self._more.wait()
                     self._more.clear()
                     finished = self._finished  # before the limit, which it is set before
-                    members = _read_all(file, self._limit - file.tell())
-                    if members:
-                        self._sink.take(members)
+                    self._sink.take(_read_all(file, self._limit - file.tell()))
             self._sink.finish(self._journal)
         except BaseException as error:
             self._error = error
@@ -254,22 +252,21 @@ class _Archive:
 
 
 class _Folder:
-    """A folder with a file for each message."""
+    """A folder with a file for each message, which are written in the end: to make so many takes longer than a turn."""
 
     def __init__(self, path: str) -> None:
         self._path = path
 
     def take(self, members: bytes) -> None:
-        start = 0
-        while start < len(members):
-            name = members[start : start + 100].rstrip(b"\0").decode()
-            size = int(members[start + 124 : start + 135], 8)
-            start += BLOCK
-            with open(os.path.join(self._path, name), "xb", buffering=0) as file:
-                file.write(members[start : start + size])
-            start += size + -size % BLOCK
+        pass
 
     def finish(self, journal: str) -> None:
+        with open(journal, "rb") as archive:
+            while (header := archive.read(BLOCK)).strip(b"\0"):
+                name, size = header[:100].rstrip(b"\0").decode(), int(header[124:135], 8)
+                with open(os.path.join(self._path, name), "xb", buffering=0) as file:
+                    file.write(archive.read(size))
+                archive.seek(-size % BLOCK, os.SEEK_CUR)
         os.unlink(journal)
 
 
