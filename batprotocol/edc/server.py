@@ -309,8 +309,8 @@ def serve(
         A `Server`, to be iterated over with `for` or `async for`. The handshake is not among the turns. A turn's reply
         is sent when the next turn is asked for. When the iteration is left early (`break`, an exception, Ctrl-C), the
         simulator is told to stop, which takes half a second at most. Another simulator that comes meanwhile waits for
-        the next iteration, or is told to stop when the server is closed. Step by step, it is `turns = iter(server)`, then
-        `turn = next(turns)` for each.
+        the next iteration, or is told to stop when the server is closed. Step by step, it is `turns = iter(server)`,
+        then `turn = next(turns)` for each.
 
     Raises:
         OSError: the endpoint cannot be bound.
