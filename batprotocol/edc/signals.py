@@ -83,7 +83,8 @@ class _Immediately(AbstractContextManager[None]):
 
     def __enter__(self) -> None:
         self.up = True
-        self._interrupts.check()  # it may have come just before, and nobody else would notice in here
+        if self._interrupts._received is not None:
+            self._interrupts.check()  # it may have come just before, and nobody else would notice in here
 
     def __exit__(self, *exception: object) -> None:
         self.up = False
