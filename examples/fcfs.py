@@ -28,8 +28,8 @@ class FCFS(Scheduler):
     """The other examples derive from it: what differs is `decide`."""
 
     version = "1.0"
-    # Batsim aborts on some jobs, for example on one whose profile names a storage that the platform does not have. Which
-    # ones these are can only be told from their profiles: `start` rejects them.
+    # Batsim aborts on some jobs, for example on one whose profile names a storage that the platform does not have.
+    # Which ones these are can only be told from their profiles: `start` rejects them.
     features = EDCRequestedSimulationFeatures(forward_profiles_on_job_submission=True)
 
     def __init__(self) -> None:
