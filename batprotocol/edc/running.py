@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from batprotocol.conversation import DEFAULT_RULE_SET
-from batprotocol.edc.scheduler import Scheduler, attend_to
+from batprotocol.edc.scheduler import Scheduler, attend_to, expect_scheduler
 from batprotocol.edc.server import DEFAULT_ENDPOINT, Server
 from batprotocol.edc.session import Session
 from batprotocol.edc.signals import Interrupts
@@ -46,6 +46,7 @@ def run(
 
     Raises:
         OSError: the endpoint cannot be bound.
+        TypeError: this is no scheduler, but for example its class.
         ValueError: an argument makes no sense.
         PeerGone: the simulator closed its connection before the end.
         PeerSilent: no message came within `timeout`.
@@ -60,6 +61,7 @@ def run(
     run(FCFS(), "tcp://127.0.0.1:*", on_bound=print)
     ```
     """
+    expect_scheduler(scheduler, "run")
     with Interrupts() as interrupts:
         drive(scheduler, endpoint, format, interrupts, init, rules, timeout, on_bound, on_wait)
 
