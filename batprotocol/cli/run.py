@@ -29,6 +29,7 @@ import batprotocol
 from batprotocol.cli.new import DEPENDENCIES
 from batprotocol.cli.output import reason_of
 from batprotocol.cli.text import printable
+from batprotocol.cli.version import slow_engine
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc import DEFAULT_ENDPOINT, Scheduler
 from batprotocol.edc.running import drive
@@ -80,6 +81,9 @@ def run(
         command: the command and its arguments, with `{endpoint}` and `{init}` to be filled in; may be empty.
     """
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
+    remark = slow_engine()
+    if remark:
+        print(f"batproto: {remark}", file=sys.stderr)
     if pin:
         _pin()
     with ExitStack() as stack:
