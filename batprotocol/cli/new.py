@@ -26,7 +26,7 @@ Run it, and a simulation with it:
 
     batproto run $module.py:$class_name -- batsim -p platform.xml -w workload.json --edc-socket-str {endpoint} ""
 
-Test it: pytest test_$module.py
+Test it, with pytest installed (pip install pytest): pytest test_$module.py
 """
 
 from __future__ import annotations
