@@ -24,8 +24,8 @@ class FCFS(Scheduler):
     version = "1.0"
 
     def __init__(self) -> None:
-        self.hosts = ProcSet()
-        self.free = ProcSet()
+        self.hosts: ProcSet = ProcSet()
+        self.free: ProcSet = ProcSet()
         self.queue: dict[str, Job] = {}
         self.running: dict[str, ProcSet] = {}
 

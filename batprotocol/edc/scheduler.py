@@ -177,6 +177,7 @@ _NOTHING: Final = {getattr(Scheduler, name) for name in METHODS.values()} - {Sch
 _KNOWN: Final = frozenset(["on_init", *METHODS.values()])
 
 _ARGUMENTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "hello": ("text",),
     "on_init": ("text",),
     "decide": (),
     **dict.fromkeys(METHODS.values(), ("event",)),
