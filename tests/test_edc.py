@@ -46,7 +46,7 @@ from batprotocol import (
 from batprotocol.edc import Reply, Scheduler, Session, Turn, rehearse, run, serve
 from batprotocol.edc.scheduler import METHODS
 from batprotocol.edc.session import hello_message
-from batprotocol.errors import PeerGone, PeerSilent, RuleViolation
+from batprotocol.errors import PeerGone, PeerSilent, RuleViolation, SchedulerError
 from batprotocol.wire import frames, json
 
 ANY_PORT = "tcp://127.0.0.1:*"
@@ -238,6 +238,14 @@ def test_what_batsim_cannot_be_told_is_refused_with_the_attribute(name: str, val
     late = type("Wrong", (Scheduler,), {name: property(lambda self: value)})
     with pytest.raises(BuilderError, match=sentence.replace("<function", "<")):
         late().hello("")
+
+
+@pytest.mark.parametrize("name", ["conversation", "message", "now", "reply"])
+@pytest.mark.parametrize("value", [0, None, lambda self: 0])
+def test_what_would_hide_the_reply_or_the_message_is_refused(name: str, value: object) -> None:
+    with pytest.raises(SchedulerError, match=rf"Wrong\.{name} would hide the one of Scheduler"):
+        type("Wrong", (Scheduler,), {name: value})
+    assert type("Right", (Scheduler,), {name: property(lambda self: value)})
 
 
 def test_a_scheduler_can_be_a_dataclass() -> None:

@@ -284,7 +284,27 @@ def test_a_class_that_is_wrong_is_no_fault_of_ours(tmp_path: Path, method: str) 
     done = batproto("run", f"{file}:Wrong", "--", *REPLAY, BINARY)
     assert done.returncode == 1
     assert f'File "{file}", line 2' in done.stderr
-    assert done.stderr.endswith(f"batproto: the scheduler {file}:Wrong ended with a TypeError\n")
+    assert done.stderr.endswith(f"batproto: the scheduler {file}:Wrong ended with a SchedulerError\n")
+
+
+@pytest.mark.parametrize(
+    ("method", "sentence"),
+    [
+        (
+            "__init__(self): self.on_simulation_begins = lambda: None",
+            "Wrong.on_simulation_begins takes (), but is",
+        ),
+        ("on_init(self, text): self.features = {'profile_reuse': True}", "Wrong.features: expected a"),
+        ("hello(self, text): pass", "Wrong.hello gives None, expected a Message"),
+        ("__new__(cls): return 5", "run takes a Scheduler, got 5"),
+    ],
+)
+def test_a_scheduler_that_is_wrong_is_no_fault_of_ours(tmp_path: Path, method: str, sentence: str) -> None:
+    file = tmp_path / "wrong.py"
+    file.write_text(f"from batprotocol.edc import Scheduler\nclass Wrong(Scheduler):\n    def {method}\n")
+    done = batproto("run", f"{file}:Wrong", "--", *REPLAY, BINARY)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"batproto: {sentence}")
 
 
 def test_no_file_of_a_scheduler_can_hide_what_the_library_imports() -> None:

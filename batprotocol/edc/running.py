@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from batprotocol.conversation import DEFAULT_RULE_SET
-from batprotocol.edc.scheduler import Scheduler, attend_to, expect_scheduler
+from batprotocol.edc.scheduler import Scheduler, attend_to, expect_scheduler, hello_of
 from batprotocol.edc.server import DEFAULT_ENDPOINT, Server
 from batprotocol.edc.session import Session
 from batprotocol.edc.signals import Interrupts
@@ -46,7 +46,7 @@ def run(
 
     Raises:
         OSError: the endpoint cannot be bound.
-        TypeError: this is no scheduler, but for example its class.
+        SchedulerError: this is no scheduler, but for example its class.
         ValueError: an argument makes no sense.
         PeerGone: the simulator closed its connection before the end.
         PeerSilent: no message came within `timeout`.
@@ -61,7 +61,6 @@ def run(
     run(FCFS(), "tcp://127.0.0.1:*", on_bound=print)
     ```
     """
-    expect_scheduler(scheduler, "run")
     with Interrupts() as interrupts:
         drive(scheduler, endpoint, format, interrupts, init, rules, timeout, on_bound, on_wait)
 
@@ -78,10 +77,11 @@ def drive(
     on_wait: Callable[[], None] | None,
 ) -> None:
     """`run`, for a program that goes on catching signals after it."""
+    expect_scheduler(scheduler, "run")
 
     def hello(text: str) -> Message:
         with interrupts.immediately():
-            return scheduler.hello(text if init is None else init)
+            return hello_of(scheduler, text if init is None else init)
 
     def look_around() -> None:
         interrupts.check()

@@ -15,9 +15,9 @@ from batprotocol import model
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
 from batprotocol.edc.reply import Reply, logger
 from batprotocol.edc.session import LAST_EVENTS, Session, Turn, hello_message
-from batprotocol.errors import BuilderError, shown
+from batprotocol.errors import BuilderError, SchedulerError, shown
 
-__all__ = ["METHODS", "Scheduler", "attend_to", "expect_scheduler", "rehearse"]
+__all__ = ["METHODS", "Scheduler", "attend_to", "expect_scheduler", "hello_of", "rehearse"]
 
 
 class Scheduler:
@@ -32,8 +32,8 @@ class Scheduler:
     For each message of Batsim, the methods of its events are called in their order, then `decide`; then the reply is
     sent. A method of the reply raises `RuleViolation`, in the line that called it, where Batsim would abort.
 
-    What is wrong with a class shows when it is made: `TypeError` for a method that is misspelt, takes other arguments
-    or is `async def`, `BuilderError` for a name or features that Batsim cannot be told.
+    What is wrong with a class shows when it is made: `SchedulerError`, which is a `TypeError`, for a method that is
+    misspelt, takes other arguments or is `async def`, `BuilderError` for a name or features that Batsim cannot be told.
 
     >>> class Rejecter(Scheduler):
     ...     def on_job_submitted(self, event):
@@ -53,11 +53,15 @@ class Scheduler:
             if name.startswith("on_") and name not in _KNOWN:
                 near = difflib.get_close_matches(name, _KNOWN, 1)
                 hint = f"; did you mean {near[0]}?" if near else ""
-                raise TypeError(f"{cls.__name__}.{name} would never be called: there is no such event{hint}")
+                raise SchedulerError(f"{cls.__name__}.{name} would never be called: there is no such event{hint}")
         for name, arguments_called_with in _ARGUMENTS.items():
             method = inspect.getattr_static(cls, name)
             if method is not vars(Scheduler)[name]:
                 _expect_method(cls, name, method, arguments_called_with)
+        for name in _GIVEN:
+            attribute = inspect.getattr_static(cls, name)
+            if attribute is not vars(Scheduler)[name] and not _is_computed(attribute):
+                raise SchedulerError(f"{cls.__name__}.{name} would hide the one of Scheduler: choose another name")
         # A property is computed for each scheduler, and judged when its hello is made.
         attributes = {name: inspect.getattr_static(cls, name) for name in _TOLD.values()}
         _hello(cls, **{name: value for name, value in attributes.items() if not _is_computed(value)})
@@ -184,6 +188,9 @@ _ARGUMENTS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What each method that can be overridden is called with."""
 
+_GIVEN: Final = ("conversation", "message", "now", "reply")
+"""What a scheduler finds in itself while a message is answered."""
+
 _TOLD: Final = {
     "decision_component_name": "name",
     "decision_component_version": "version",
@@ -200,9 +207,11 @@ def expect_scheduler(scheduler: object, caller: str) -> None:
     """Refuse what is no scheduler, above all the class in place of an instance."""
     if isinstance(scheduler, type) and issubclass(scheduler, Scheduler):
         name = scheduler.__name__
-        raise TypeError(f"{caller} takes a scheduler, not its class: {caller}({name}(...)) instead of {caller}({name})")
+        raise SchedulerError(
+            f"{caller} takes a scheduler, not its class: {caller}({name}(...)) instead of {caller}({name})"
+        )
     if not isinstance(scheduler, Scheduler):
-        raise TypeError(f"{caller} takes a Scheduler, got {shown(scheduler)}")
+        raise SchedulerError(f"{caller} takes a Scheduler, got {shown(scheduler)}")
 
 
 def _is_computed(attribute: object) -> bool:
@@ -222,12 +231,12 @@ def _expect_method(cls: type[Scheduler], name: str, method: object, arguments: t
     elif _is_computed(method):
         return
     if not callable(method):
-        raise TypeError(f"{place} is no method, but {shown(method)}")
+        raise SchedulerError(f"{place} is no method, but {shown(method)}")
     if inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method):
         hint = "make it a `def`, or write a loop with `async for turn in batprotocol.edc.serve(...)`"
-        raise TypeError(f"{place} is `async def`, and nobody would await it: {hint}")
+        raise SchedulerError(f"{place} is `async def`, and nobody would await it: {hint}")
     if inspect.isgeneratorfunction(method):
-        raise TypeError(f"{place} holds a `yield`: it would be called, but its code would not run")
+        raise SchedulerError(f"{place} holds a `yield`: it would be called, but its code would not run")
     try:
         signature = inspect.signature(method, follow_wrapped=False)
     except ValueError:  # of some functions in C, nobody knows it
@@ -236,7 +245,7 @@ def _expect_method(cls: type[Scheduler], name: str, method: object, arguments: t
         signature.bind(*arguments)
     except TypeError:
         called_with = ", ".join(arguments)
-        raise TypeError(f"{place} takes {signature}, but is called with ({called_with})") from None
+        raise SchedulerError(f"{place} takes {signature}, but is called with ({called_with})") from None
 
 
 def _hello(
@@ -252,6 +261,14 @@ def _hello(
     except BuilderError as error:
         field, dot, rest = error.path.partition(".")
         raise BuilderError(error.reason, f"{cls.__name__}.{_TOLD.get(field, field)}{dot}{rest}") from None
+
+
+def hello_of(scheduler: Scheduler, text: str) -> model.Message:
+    """The hello of a scheduler, which may make it in its own way."""
+    hello: object = scheduler.hello(text)
+    if not isinstance(hello, model.Message):
+        raise SchedulerError(f"{type(scheduler).__name__}.hello gives {shown(hello)}, expected a Message")
+    return hello
 
 
 def attend_to(scheduler: Scheduler) -> Callable[[Turn], None]:
@@ -292,7 +309,7 @@ def rehearse(
         The replies, one for each message; the hello is not among them.
 
     Raises:
-        TypeError: this is no scheduler, but for example its class.
+        SchedulerError: this is no scheduler, but for example its class.
         RuleViolation: the scheduler asked for something that Batsim would not survive.
 
     >>> from batprotocol import MessageBuilder
@@ -302,7 +319,7 @@ def rehearse(
     [Message(now=0.0, events=())]
     """
     expect_scheduler(scheduler, "rehearse")
-    session = Session(scheduler.hello, rules=rules)
+    session = Session(lambda text: hello_of(scheduler, text), rules=rules)
     session.hear_init(init)
     attend = attend_to(scheduler)
     replies = []
