@@ -19,6 +19,7 @@ __all__ = [
     "PeerSilent",
     "ProtocolError",
     "RuleViolation",
+    "SchedulerError",
 ]
 
 
@@ -102,6 +103,10 @@ class PeerGone(ProtocolError):
 
 class PeerSilent(ProtocolError):
     """The other side has said nothing for longer than the time-out allows."""
+
+
+class SchedulerError(ProtocolError, TypeError):
+    """A scheduler that cannot be run as it was written, for example because a method takes other arguments."""
 
 
 class RuleViolation(ProtocolError):

@@ -33,8 +33,8 @@ class FCFS(Scheduler):
     features = EDCRequestedSimulationFeatures(forward_profiles_on_job_submission=True)
 
     def __init__(self) -> None:
-        self.hosts = ProcSet()
-        self.free = ProcSet()
+        self.hosts: ProcSet = ProcSet()
+        self.free: ProcSet = ProcSet()
         self.queue: dict[str, Job] = {}
         self.running: dict[str, ProcSet] = {}
 

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 import numpy
 import pytest
@@ -1031,11 +1031,12 @@ def test_a_wrong_call_names_the_field_and_the_value(
 @pytest.mark.parametrize("wrong", [Wrong(), None])
 def test_add_refuses_what_the_method_refuses(call: Call, wrong: object) -> None:
     names = [name for name in call.event.__struct_fields__ if name not in ("timestamp", "host_ids")]
+    hints = get_type_hints(type(call.event))
     for name in names:
         values = {other: getattr(call.event, other) for other in call.event.__struct_fields__}
         event = type(call.event)(**{**values, name: wrong})
         builder = MessageBuilder()
-        if wrong is None and "None" in str(type(call.event).__annotations__[name]):
+        if wrong is None and type(None) in get_args(hints[name]):
             builder.add(event)
             assert len(builder) == 1
         else:

@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -625,10 +626,9 @@ def test_what_is_larger_than_any_message_is_not_read(tmp_path: Path) -> None:
     path = write(tmp_path / "a.bin", b"")
     os.truncate(path, 2**31 + 1)
     assert "a.bin: is larger than a message can be" in run_here("validate", path).err
-    with tarfile.open(tmp_path / "b.tar", "w") as archive:
-        member = tarfile.TarInfo("00001-b2e.bin")
-        member.size = 2**31 + 1
-        archive.addfile(member)
+    member = tarfile.TarInfo("00001-b2e.bin")
+    member.size = 2**31 + 1
+    write(tmp_path / "b.tar", member.tobuf() + bytes(1024))  # the header says it all: `addfile` wants all the bytes
     assert "b.tar/00001-b2e.bin: is larger than a message can be" in run_here("validate", tmp_path / "b.tar").err
 
 
@@ -842,7 +842,37 @@ def test_rich_is_imported_only_where_there_is_colour(arguments: list[str]) -> No
 
 
 def test_version() -> None:
-    assert re.fullmatch(r"batproto \S.*, codec: \w+\n", run("--version").out)
+    result = run("--version")
+    assert re.fullmatch(rf"batproto \S+, codec: \w+, source tree: {re.escape(str(ROOT))}\n", result.out)
+
+
+@pytest.fixture(scope="module")
+def bare_package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package as it is installed where there is no compiler; where it lies."""
+    root = tmp_path_factory.mktemp("site-packages")
+    ignored = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+    shutil.copytree(ROOT / "batprotocol", root / "batprotocol", ignore=ignored)
+    for name in ("_schema", "fb"):
+        shutil.copytree(ROOT / "generated" / name, root / "batprotocol" / name, ignore=ignored)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [(["--version"], 0), (["run", f"{ROOT}/examples/fcfs.py:FCFS", "--endpoint", "nowhere"], 1)],
+)
+@pytest.mark.parametrize("engine", ["", "python"])
+def test_a_slow_engine_that_nobody_asked_for_is_told(
+    bare_package: Path, tmp_path: Path, engine: str, arguments: list[str], status: int
+) -> None:
+    environment = {**ENVIRONMENT, "PYTHONPATH": str(bare_package), "BATPROTOCOL_ENGINE": engine}
+    command = [sys.executable, "-m", "batprotocol", *arguments]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == status
+    assert "source tree" not in done.stdout
+    told = done.stderr.startswith("batproto: messages are read and written by the Python engine, which takes some 20 ")
+    assert told == (engine == "")
+    assert ("Install a C compiler (Debian and Ubuntu: apt-get install gcc python3-dev)" in done.stderr) == told
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 from types import ModuleType
+from typing import Any
 
 import pytest
 from support import ROOT
@@ -70,21 +71,22 @@ def test_some_docstrings_have_examples() -> None:
     assert sum(counts) > 20
 
 
+def run_alone(block: str) -> dict[str, Any]:
+    """What a block of the README defines, run by itself, as a user would copy it."""
+    namespace: dict[str, Any] = {}
+    exec(compile(block, "<readme>", "exec"), namespace)
+    return namespace
+
+
 def test_python_blocks_of_the_readme() -> None:
-    """They are read one after the other, as a user would type them."""
-    namespace: dict[str, object] = {}
-    for block in blocks("python"):
-        exec(compile(block, "<readme>", "exec"), namespace)
-    assert namespace["text"] == "init"
-    reply = namespace["reply"]
-    assert callable(reply)
-    assert decode(reply(EXAMPLE.read_bytes())).now == decode(EXAMPLE.read_bytes()).now
-    one_by_one = namespace["OneByOne"]
-    assert isinstance(one_by_one, type)
-    assert [len(reply.events) for reply in rehearse(one_by_one(), begins_with_two_jobs())] == [0, 1, 1]
-    test = namespace["test_a_reply_can_be_read"]
-    assert callable(test)
-    test()
+    scheduler, loop, answer, handshake, conformance = map(run_alone, blocks("python"))
+    assert [len(reply.events) for reply in rehearse(scheduler["OneByOne"](), begins_with_two_jobs())] == [0, 1, 1]
+    assert callable(loop["learn"])
+    assert decode(answer["reply"](EXAMPLE.read_bytes())).now == decode(EXAMPLE.read_bytes()).now
+    assert handshake["text"] == "init"
+    submitted = (ROOT / "tests" / "data" / "submitted.json").read_bytes()
+    assert [type(event).__name__ for event in decode(conformance["reply"](submitted)).events] == ["RejectJobEvent"]
+    conformance["test_a_reply_can_be_read"]()
 
 
 def test_dump_prints_what_the_readme_shows() -> None:

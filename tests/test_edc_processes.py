@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import itertools
 import os
 import random
 import signal
@@ -18,6 +20,7 @@ from replay import PATIENCE, Peer, begun, ends, said
 from support import ROOT, runs
 
 from batprotocol import ForceSimulationStopEvent
+from batprotocol.cli.new import DEPENDENCIES
 
 SIGNALS = int(os.environ.get("BATPROTOCOL_TEST_SIGNALS", "25"))
 """How many signals are sent at random moments."""
@@ -34,7 +37,7 @@ FCFS = str(ROOT / "examples" / "fcfs.py") + ":FCFS"
 REPLAY = (sys.executable, str(ROOT / "tests" / "replay.py"), "{endpoint}")
 
 SCHEDULERS = """
-import os, sys, time
+import abc, os, sys, time
 from batprotocol.edc import Scheduler
 
 class Quiet(Scheduler):
@@ -65,6 +68,15 @@ class Core(Scheduler):
 
 class NotAScheduler:
     pass
+
+class WithArguments(Scheduler):
+    def __init__(self, limit, *, width=2):
+        pass
+
+class Abstract(Scheduler, abc.ABC):
+    @abc.abstractmethod
+    def chosen(self):
+        pass
 """
 
 
@@ -240,6 +252,8 @@ def test_a_scheduler_that_cannot_be_loaded(tmp_path: Path) -> None:
         ("no-such-file.py:Any", "batproto run: there is no file 'no-such-file.py'"),
         ("{file}:Quite", "has no Scheduler called 'Quite'; it has Quiet and Refused and"),
         ("{file}:NotAScheduler", "has no Scheduler called 'NotAScheduler'"),
+        ("{file}:WithArguments", "its __init__ takes (limit, *, width=2): give them defaults, read them from the init"),
+        ("{file}:Abstract", "batproto run: the class Abstract is abstract: one that can be run has chosen, too"),
         ("{text}:Any", "is no Python file"),
     ],
 )
@@ -250,6 +264,62 @@ def test_targets_that_make_no_sense(schedulers: Callable[[str], str], target: st
     done = batproto("run", target.format(file=file, text=text))
     assert done.returncode == 2
     assert sentence in done.stderr
+
+
+@pytest.mark.parametrize("name", ["zmq", "typing", "procset", "sys", "rich", "enum"])
+def test_a_file_that_would_hide_a_module_is_refused(schedulers: Callable[[str], str], name: str) -> None:
+    file = Path(schedulers("").rstrip(":"))
+    renamed = file.rename(file.with_name(f"{name}.py"))
+    done = batproto("run", f"{renamed}:Quiet", "--", *REPLAY, BINARY)
+    assert done.returncode == 2
+    assert f"{name}.py' would hide the module {name} of Python or of this library; rename the file" in done.stderr
+
+
+def test_a_file_named_like_a_module_that_nobody_has_imported_runs(schedulers: Callable[[str], str]) -> None:
+    file = Path(schedulers("").rstrip(":"))
+    renamed = file.rename(file.with_name("sched.py"))
+    assert batproto("run", f"{renamed}:Quiet", "--", *REPLAY, BINARY).returncode == 0
+
+
+@pytest.mark.parametrize("method", ["async def decide(self): pass", "def on_job_submitted(self): pass"])
+def test_a_class_that_is_wrong_is_no_fault_of_ours(tmp_path: Path, method: str) -> None:
+    file = tmp_path / "wrong.py"
+    file.write_text(f"from batprotocol.edc import Scheduler\nclass Wrong(Scheduler):\n    {method}\n")
+    done = batproto("run", f"{file}:Wrong", "--", *REPLAY, BINARY)
+    assert done.returncode == 1
+    assert f'File "{file}", line 2' in done.stderr
+    assert done.stderr.endswith(f"batproto: the scheduler {file}:Wrong ended with a SchedulerError\n")
+
+
+@pytest.mark.parametrize(
+    ("method", "sentence"),
+    [
+        (
+            "__init__(self): self.on_simulation_begins = lambda: None",
+            "Wrong.on_simulation_begins takes (), but is",
+        ),
+        ("on_init(self, text): self.features = {'profile_reuse': True}", "Wrong.features: expected a"),
+        ("hello(self, text): pass", "Wrong.hello gives None, expected a Message"),
+        ("__new__(cls): return 5", "run takes a Scheduler, got 5"),
+    ],
+)
+def test_a_scheduler_that_is_wrong_is_no_fault_of_ours(tmp_path: Path, method: str, sentence: str) -> None:
+    file = tmp_path / "wrong.py"
+    file.write_text(f"from batprotocol.edc import Scheduler\nclass Wrong(Scheduler):\n    def {method}\n")
+    done = batproto("run", f"{file}:Wrong", "--", *REPLAY, BINARY)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"batproto: {sentence}")
+
+
+def test_no_file_of_a_scheduler_can_hide_what_the_library_imports() -> None:
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in (ROOT / "batprotocol").rglob("*.py")]
+    imported = {
+        name.partition(".")[0]
+        for node in itertools.chain.from_iterable(map(ast.walk, trees))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names])
+    }
+    assert imported - sys.stdlib_module_names - {"hypothesis"} <= DEPENDENCIES <= imported | {"flatbuffers", "numpy"}
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,8 @@ def test_every_folder_is_installed() -> None:
     listed = re.search(r"^packages = \[\n(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.MULTILINE | re.DOTALL)
     assert listed
     packages = {module_of(path) for path in SOURCES if path.name == "__init__.py"}
-    assert set(re.findall(r'"(.+)"', listed[1])) == {*packages, "batprotocol.fb"}
+    stubs = {f"{path.name}-stubs" for path in (ROOT / "batprotocol" / "stubs").iterdir()}
+    assert set(re.findall(r'"(.+)"', listed[1])) == {*packages, "batprotocol.fb", *stubs}
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=module_of)

@@ -1,4 +1,4 @@
-"""generated/ belongs to the schema, drift is found, and a build without flatc says what to do."""
+"""generated/ belongs to the schema, drift is found, and a build without flatc says what to do; what a build leaves."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 from flatc import needs_flatc
 from support import ROOT
+
+sys.path.append(str(ROOT / "tools"))
+
+from in_place import place_engine
 
 
 @pytest.fixture
@@ -182,3 +187,21 @@ def test_a_schema_that_flatc_refuses(copy: Path) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("compile_schema: flatc refuses batprotocol.fbs: ")
     assert {path: path.read_bytes() for path in (copy / "generated").rglob("*") if path.is_file()} == before
+
+
+def test_the_source_tree_gets_the_engine_of_the_wheel(tmp_path: Path) -> None:
+    """In a clone, it is the source tree that Python imports."""
+    engine = "batprotocol/wire/_native.cpython-39.so"
+    placed = tmp_path / engine
+    placed.parent.mkdir(parents=True)
+    with_engine, without = tmp_path / "with.whl", tmp_path / "without.whl"
+    for wheel, members in ((with_engine, [engine, "batprotocol/py.typed"]), (without, ["batprotocol/py.typed"])):
+        with zipfile.ZipFile(wheel, "w") as archive:
+            for member in members:
+                archive.writestr(member, b"compiled")
+    assert place_engine(with_engine, tmp_path, ".cpython-39.so")
+    assert [file.read_bytes() for file in placed.parent.iterdir()] == [b"compiled"]
+    assert not place_engine(with_engine, tmp_path, ".cpython-38.so")
+    assert placed.exists()
+    assert not place_engine(without, tmp_path, ".cpython-39.so")
+    assert not list(placed.parent.iterdir())

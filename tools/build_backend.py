@@ -1,15 +1,17 @@
 """The build backend: setuptools, after making sure that generated/ belongs to the schema.
 
 It compiles the schema when flatc is there, uses what generated/ holds when that belongs to the schema, and otherwise
-stops the build with a sentence that says what to install.
+stops the build with a sentence that says what to install. What it compiles for a wheel is left in the source tree, too.
 """
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 from compile_schema import CompileError, ensure
+from in_place import place_engine
 from setuptools import build_meta
 
 __all__ = [
@@ -37,9 +39,12 @@ def _compile() -> None:
         sys.exit(f"batprotocol: {error}")
 
 
-def build_wheel(*arguments: Any, **options: Any) -> str:
+def build_wheel(wheel_directory: str, *arguments: Any, **options: Any) -> str:
     _compile()
-    return build_meta.build_wheel(*arguments, **options)
+    wheel = build_meta.build_wheel(wheel_directory, *arguments, **options)
+    if not place_engine(Path(wheel_directory, wheel), Path(__file__).resolve().parent.parent):
+        print("batprotocol: there is no native engine in this wheel, the slower one in Python serves")
+    return wheel
 
 
 def build_sdist(*arguments: Any, **options: Any) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from importlib import metadata
 from typing import NoReturn
 
 import click
@@ -35,13 +34,12 @@ _paths = click.argument(
 
 def _show_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
-        from batprotocol.wire.binary import ENGINE
+        from batprotocol.cli.version import slow_engine, version
 
-        try:
-            version = metadata.version("batprotocol")
-        except metadata.PackageNotFoundError:
-            version = "(not installed)"
-        click.echo(f"{NAME} {version}, codec: {ENGINE}")
+        click.echo(f"{NAME} {version()}")
+        sentence = slow_engine()
+        if sentence:
+            click.echo(f"{NAME}: {sentence}", err=True)
         context.exit()
 
 
@@ -52,7 +50,7 @@ def _show_version(context: click.Context, parameter: click.Parameter, wanted: bo
     expose_value=False,
     is_eager=True,
     callback=_show_version,
-    help="Show the version and exit.",
+    help="Show the version, the engine, and the source tree if it runs from one, and exit.",
 )
 @click.pass_context
 def batproto(context: click.Context) -> None:

@@ -12,7 +12,12 @@ from typing import Final
 
 import click
 
-__all__ = ["new_scheduler"]
+__all__ = ["DEPENDENCIES", "new_scheduler"]
+
+DEPENDENCIES: Final = frozenset(
+    ["batprotocol", "click", "flatbuffers", "intervaltree", "msgspec", "numpy", "procset", "rich", "zmq"]
+)
+"""What this library imports: no file of a scheduler can be called like that."""
 
 _SCHEDULER: Final = Template('''\
 """$class_name: a scheduler for Batsim. Each job starts as soon as it is first in the queue and enough hosts are free.
@@ -21,7 +26,7 @@ Run it, and a simulation with it:
 
     batproto run $module.py:$class_name -- batsim -p platform.xml -w workload.json --edc-socket-str {endpoint} ""
 
-Test it: pytest test_$module.py
+Test it, with pytest installed (pip install pytest): pytest test_$module.py
 """
 
 from __future__ import annotations
@@ -168,7 +173,7 @@ def new_scheduler(name: str) -> list[str]:
     class_name = "".join(word[0].upper() + word[1:] for word in words)
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) or keyword.iskeyword(module):
         raise click.UsageError(f"expected a name of letters and digits, such as MyScheduler, got {name!r}")
-    if module in sys.stdlib_module_names or module in ("batprotocol", "procset"):
+    if module in sys.stdlib_module_names or module in DEPENDENCIES:
         raise click.UsageError(f"{module}.py would hide a module of Python or of this library; choose another name")
     files = {Path(file.format(module=module)): template for file, template in _FILES.items()}
     for file in files:

@@ -7,6 +7,7 @@ scheduler is run, the library knows.
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import logging
 import os
 import random
@@ -22,8 +23,10 @@ import zmq
 
 import batprotocol
 from batprotocol.cli.command import PATIENCE, Command, Ended
+from batprotocol.cli.new import DEPENDENCIES
 from batprotocol.cli.private import private_endpoint
 from batprotocol.cli.text import printable
+from batprotocol.cli.version import slow_engine
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc import DEFAULT_ENDPOINT, Scheduler
 from batprotocol.edc.running import drive
@@ -63,6 +66,9 @@ def run(
     if endpoint == "":
         raise click.UsageError("--endpoint is empty: leave it out, or give one like tcp://127.0.0.1:*")
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
+    remark = slow_engine()
+    if remark:
+        print(f"batproto: {remark}", file=sys.stderr)
     if pin:
         _pin()
     with ExitStack() as stack:
@@ -109,13 +115,29 @@ def load(target: str) -> type[Scheduler]:
         own = [each for each, value in vars(module).items() if _is_scheduler_of(value, module)]
         hint = f"; it has {' and '.join(own)}" if own else ", and no other"
         raise click.UsageError(f"{path!r} has no Scheduler called {name!r}{hint}")
+    missing = sorted(getattr(found, "__abstractmethods__", ()))
+    if missing:
+        raise click.UsageError(f"the class {name} is abstract: one that can be run has {' and '.join(missing)}, too")
+    try:
+        signature = inspect.signature(found)
+        signature.bind()
+    except ValueError:  # of some classes in C, nobody knows it
+        return found
+    except TypeError:
+        raise click.UsageError(
+            f"the class {name} is made without arguments, but its __init__ takes {signature}: give them defaults, read "
+            f"them from the initialization data in on_init, or call batprotocol.edc.run in a program of your own"
+        ) from None
     return found
 
 
 def _module(path: str) -> ModuleType:
     """What the file holds. As for a script, the files beside it can be imported."""
-    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     name = Path(path).stem
+    if name in DEPENDENCIES or _is_taken(name, path):
+        # Whoever imports that module from now on would get this file.
+        raise click.UsageError(f"{path!r} would hide the module {name} of Python or of this library; rename the file")
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise click.UsageError(f"{path!r} is no Python file")
@@ -123,6 +145,14 @@ def _module(path: str) -> ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def _is_taken(name: str, path: str) -> bool:
+    """Whether another file than this one was already imported by this name."""
+    if name not in sys.modules:
+        return False
+    file = getattr(sys.modules[name], "__file__", None)
+    return file is None or not os.path.exists(file) or not os.path.samefile(file, path)
 
 
 def _is_scheduler_of(value: object, module: ModuleType) -> bool:

@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc.recording import Recorder
 from batprotocol.edc.reply import logger
-from batprotocol.edc.scheduler import Scheduler, attend_to
+from batprotocol.edc.scheduler import Scheduler, attend_to, expect_scheduler, hello_of
 from batprotocol.edc.server import DEFAULT_ENDPOINT, Server
 from batprotocol.edc.session import Session
 from batprotocol.edc.signals import Interrupts
@@ -59,6 +59,7 @@ def run(
 
     Raises:
         OSError: the endpoint cannot be bound, or the recording cannot be written.
+        SchedulerError: this is no scheduler, but for example its class.
         ValueError: an argument makes no sense.
         PeerGone: the simulator closed its connection before the end.
         PeerSilent: no message came within `timeout`.
@@ -90,10 +91,11 @@ def drive(
     on_wait: Callable[[], None] | None,
 ) -> None:
     """`run`, for a program that goes on catching signals after it."""
+    expect_scheduler(scheduler, "run")
 
     def hello(text: str) -> Message:
         with interrupts.immediately():
-            return scheduler.hello(text if init is None else init)
+            return hello_of(scheduler, text if init is None else init)
 
     waiting_since = time.monotonic()
 

@@ -5,7 +5,9 @@ It must not know of sockets or bytes: `run` moves those, and tests hand it messa
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
@@ -13,8 +15,9 @@ from batprotocol import model
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
 from batprotocol.edc.reply import Reply, logger
 from batprotocol.edc.session import LAST_EVENTS, Session, Turn, hello_message
+from batprotocol.errors import BuilderError, SchedulerError, shown
 
-__all__ = ["METHODS", "Scheduler", "attend_to", "rehearse"]
+__all__ = ["METHODS", "Scheduler", "attend_to", "expect_scheduler", "hello_of", "rehearse"]
 
 
 class Scheduler:
@@ -28,6 +31,9 @@ class Scheduler:
 
     For each message of Batsim, the methods of its events are called in their order, then `decide`; then the reply is
     sent. A method of the reply raises `RuleViolation`, in the line that called it, where Batsim would abort.
+
+    What is wrong with a class shows when it is made: `SchedulerError`, which is a `TypeError`, for a method that is
+    misspelt, takes other arguments or is `async def`, `BuilderError` for a name or features that Batsim cannot be told.
 
     >>> class Rejecter(Scheduler):
     ...     def on_job_submitted(self, event):
@@ -47,7 +53,18 @@ class Scheduler:
             if name.startswith("on_") and name not in _KNOWN:
                 near = difflib.get_close_matches(name, _KNOWN, 1)
                 hint = f"; did you mean {near[0]}?" if near else ""
-                raise TypeError(f"{cls.__name__}.{name} would never be called: there is no such event{hint}")
+                raise SchedulerError(f"{cls.__name__}.{name} would never be called: there is no such event{hint}")
+        for name, arguments_called_with in _ARGUMENTS.items():
+            method = inspect.getattr_static(cls, name)
+            if method is not vars(Scheduler)[name]:
+                _expect_method(cls, name, method, arguments_called_with)
+        for name in _GIVEN:
+            attribute = inspect.getattr_static(cls, name)
+            if attribute is not vars(Scheduler)[name] and not _is_computed(attribute):
+                raise SchedulerError(f"{cls.__name__}.{name} would hide the one of Scheduler: choose another name")
+        # A property is computed for each scheduler, and judged when its hello is made.
+        attributes = {name: inspect.getattr_static(cls, name) for name in _TOLD.values()}
+        _hello(cls, **{name: value for name, value in attributes.items() if not _is_computed(value)})
 
     # While a message is being answered
 
@@ -138,7 +155,7 @@ class Scheduler:
     def hello(self, text: str) -> model.Message:
         """The first message, for these initialization data. It calls `on_init`."""
         self.on_init(text)
-        return hello_message(self.name or type(self).__name__, self.version, self.commit, self.features)
+        return _hello(type(self), self.name, self.version, self.commit, self.features)
 
 
 METHODS: Final[Mapping[type[model.Event], str]] = {
@@ -163,9 +180,101 @@ _NOTHING: Final = {getattr(Scheduler, name) for name in METHODS.values()} - {Sch
 
 _KNOWN: Final = frozenset(["on_init", *METHODS.values()])
 
+_ARGUMENTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "hello": ("text",),
+    "on_init": ("text",),
+    "decide": (),
+    **dict.fromkeys(METHODS.values(), ("event",)),
+}
+"""What each method that can be overridden is called with."""
+
+_GIVEN: Final = ("conversation", "message", "now", "reply")
+"""What a scheduler finds in itself while a message is answered."""
+
+_TOLD: Final = {
+    "decision_component_name": "name",
+    "decision_component_version": "version",
+    "decision_component_commit": "commit",
+    "requested_simulation_features": "features",
+}
+"""The attribute that each field of the hello comes from."""
+
+
+# What is wrong with a scheduler is told where it is written, not in the middle of a simulation.
+
+
+def expect_scheduler(scheduler: object, caller: str) -> None:
+    """Refuse what is no scheduler, above all the class in place of an instance."""
+    if isinstance(scheduler, type) and issubclass(scheduler, Scheduler):
+        name = scheduler.__name__
+        raise SchedulerError(
+            f"{caller} takes a scheduler, not its class: {caller}({name}(...)) instead of {caller}({name})"
+        )
+    if not isinstance(scheduler, Scheduler):
+        raise SchedulerError(f"{caller} takes a Scheduler, got {shown(scheduler)}")
+
+
+def _is_computed(attribute: object) -> bool:
+    """Whether what a class holds is no value but makes one for each instance, as properties do."""
+    if isinstance(attribute, dataclasses.Field):
+        return True
+    return hasattr(type(attribute), "__get__") and not inspect.isfunction(attribute)
+
+
+def _expect_method(cls: type[Scheduler], name: str, method: object, arguments: tuple[str, ...]) -> None:
+    """Refuse what could not be called, or would do nothing when it is. What cannot be known is left alone."""
+    place = f"{cls.__name__}.{name}"
+    if isinstance(method, staticmethod | classmethod):
+        method = method.__get__(None, cls)
+    elif inspect.isfunction(method):
+        arguments = ("self", *arguments)
+    elif _is_computed(method):
+        return
+    if not callable(method):
+        raise SchedulerError(f"{place} is no method, but {shown(method)}")
+    if inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method):
+        hint = "make it a `def`, or write a loop with `async for turn in batprotocol.edc.serve(...)`"
+        raise SchedulerError(f"{place} is `async def`, and nobody would await it: {hint}")
+    if inspect.isgeneratorfunction(method):
+        raise SchedulerError(f"{place} holds a `yield`: it would be called, but its code would not run")
+    try:
+        signature = inspect.signature(method, follow_wrapped=False)
+    except ValueError:  # of some functions in C, nobody knows it
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        called_with = ", ".join(arguments)
+        raise SchedulerError(f"{place} takes {signature}, but is called with ({called_with})") from None
+
+
+def _hello(
+    cls: type[Scheduler],
+    name: str = "",
+    version: str = "0",
+    commit: str = "",
+    features: model.EDCRequestedSimulationFeatures | None = None,
+) -> model.Message:
+    """The hello of a scheduler. `BuilderError` names the attribute at fault."""
+    try:
+        return hello_message(name or cls.__name__, version, commit, features)
+    except BuilderError as error:
+        field, dot, rest = error.path.partition(".")
+        raise BuilderError(error.reason, f"{cls.__name__}.{_TOLD.get(field, field)}{dot}{rest}") from None
+
+
+def hello_of(scheduler: Scheduler, text: str) -> model.Message:
+    """The hello of a scheduler, which may make it in its own way."""
+    hello: object = scheduler.hello(text)
+    if not isinstance(hello, model.Message):
+        raise SchedulerError(f"{type(scheduler).__name__}.hello gives {shown(hello)}, expected a Message")
+    return hello
+
 
 def attend_to(scheduler: Scheduler) -> Callable[[Turn], None]:
     """What lets a scheduler fill in the reply of a turn. Methods that are not overridden cost nothing."""
+    for name in _ARGUMENTS.keys() & vars(scheduler).keys():
+        _expect_method(type(scheduler), name, staticmethod(vars(scheduler)[name]), _ARGUMENTS[name])
     overridden = {
         event_type: getattr(scheduler, name)
         for event_type, name in METHODS.items()
@@ -200,6 +309,7 @@ def rehearse(
         The replies, one for each message; the hello is not among them.
 
     Raises:
+        SchedulerError: this is no scheduler, but for example its class.
         RuleViolation: the scheduler asked for something that Batsim would not survive.
 
     >>> from batprotocol import MessageBuilder
@@ -208,7 +318,8 @@ def rehearse(
     >>> rehearse(Scheduler(), [builder.finish_message()])
     [Message(now=0.0, events=())]
     """
-    session = Session(scheduler.hello, rules=rules)
+    expect_scheduler(scheduler, "rehearse")
+    session = Session(lambda text: hello_of(scheduler, text), rules=rules)
     session.hear_init(init)
     attend = attend_to(scheduler)
     replies = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from batprotocol.model.events import Event
+from batprotocol.model.fields import TupleOf
 from batprotocol.model.value import Value, tuples_into
 
 __all__ = ["Message"]
@@ -26,7 +27,7 @@ class Message(Value, frozen=True):
     """
 
     now: float
-    events: tuple[Event, ...] = ()
+    events: TupleOf[Event] = ()  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         if type(self.events) is not tuple:

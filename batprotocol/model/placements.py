@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from batprotocol.model.enums import PredefinedExecutorPlacementStrategy
+from batprotocol.model.fields import HostString, TupleOf
 from batprotocol.model.hosts import parse_hosts
 from batprotocol.model.value import Value, hosts_into, tuples_into
 
@@ -30,7 +31,7 @@ class CustomExecutorToHostMapping(Value, frozen=True):
             [0, number of allocated hosts[; uint32. One entry for each executor.
     """
 
-    mapping: tuple[int, ...]
+    mapping: TupleOf[int]
 
     def __post_init__(self) -> None:
         if type(self.mapping) is not tuple:
@@ -51,7 +52,7 @@ class AllocationPlacement(Value, frozen=True):
     '0-2 8'
     """
 
-    host_allocation: str
+    host_allocation: HostString
     executor_placement: ExecutorPlacement = _SPREAD
 
     def __post_init__(self) -> None:
@@ -74,7 +75,7 @@ class ProfileAllocationPlacement(Value, frozen=True):
     """
 
     profile_id: str
-    host_allocation: str
+    host_allocation: HostString
     executor_placement: ExecutorPlacement = _SPREAD
 
     def __post_init__(self) -> None:

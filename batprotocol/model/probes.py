@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from batprotocol.model.doubles import Doubles
 from batprotocol.model.enums import BooleanComparisonOperator, CumulativeFunction
+from batprotocol.model.fields import HostString, TupleOf, Vector
 from batprotocol.model.hosts import parse_hosts
 from batprotocol.model.value import Value, hosts_into, tuples_into, vectors_into
 
@@ -51,7 +52,7 @@ class HostResources(Value, frozen=True):
         host_ids: the host set; anything but a string is written as the canonical string.
     """
 
-    host_ids: str
+    host_ids: HostString
 
     def __post_init__(self) -> None:
         if type(self.host_ids) is not str:
@@ -70,7 +71,7 @@ class LinkResources(Value, frozen=True):
         link_ids: the names of the links.
     """
 
-    link_ids: tuple[str, ...]
+    link_ids: TupleOf[str]
 
     def __post_init__(self) -> None:
         if type(self.link_ids) is not tuple:
@@ -195,7 +196,7 @@ class VectorialProbeData(Value, frozen=True):
             when accumulated). Iterables of numbers become `Doubles`.
     """
 
-    data: Doubles
+    data: Vector
 
     def __post_init__(self) -> None:
         if type(self.data) is not Doubles:

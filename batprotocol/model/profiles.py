@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from batprotocol.model.doubles import Doubles
 from batprotocol.model.enums import HomogeneousParallelTaskGenerationStrategy, TraceType
+from batprotocol.model.fields import OptionalVector, TupleOf
 from batprotocol.model.value import Value, tuples_into, vectors_into
 
 __all__ = [
@@ -49,8 +49,8 @@ class ParallelTaskProfile(Value, frozen=True):
     Iterables of numbers become `Doubles`.
     """
 
-    computation_vector: Doubles | None = None
-    communication_matrix: Doubles | None = None
+    computation_vector: OptionalVector = None  # type: ignore[assignment]
+    communication_matrix: OptionalVector = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         vectors_into(self, "computation_vector", "communication_matrix")
@@ -79,7 +79,7 @@ class SequentialCompositionProfile(Value, frozen=True, kw_only=True):
     """
 
     repetition_count: int = 1
-    profile_ids: tuple[str, ...]
+    profile_ids: TupleOf[str]
 
     def __post_init__(self) -> None:
         if type(self.profile_ids) is not tuple:
@@ -93,7 +93,7 @@ class ForkJoinCompositionProfile(Value, frozen=True):
         profile_ids: the profiles.
     """
 
-    profile_ids: tuple[str, ...]
+    profile_ids: TupleOf[str]
 
     def __post_init__(self) -> None:
         if type(self.profile_ids) is not tuple:
@@ -107,7 +107,7 @@ class ParallelTaskMergeCompositionProfile(Value, frozen=True):
         profile_ids: the profiles.
     """
 
-    profile_ids: tuple[str, ...]
+    profile_ids: TupleOf[str]
 
     def __post_init__(self) -> None:
         if type(self.profile_ids) is not tuple:

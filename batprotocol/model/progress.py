@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from batprotocol.model.fields import TupleOf
 from batprotocol.model.value import Value, tuples_into
 
 __all__ = [
@@ -52,7 +53,7 @@ class KillProgressForkJoinProfile(Value, frozen=True):
     """
 
     profile_id: str
-    tasks_progress: tuple[KillProgress, ...]
+    tasks_progress: TupleOf[KillProgress]
 
     def __post_init__(self) -> None:
         if type(self.tasks_progress) is not tuple:

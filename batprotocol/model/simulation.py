@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from batprotocol.model.doubles import Doubles
 from batprotocol.model.enums import HostState
+from batprotocol.model.fields import OptionalTupleOf, Vector
 from batprotocol.model.value import Value, tuples_into, vectors_into
 
 __all__ = [
@@ -68,10 +69,10 @@ class Host(Value, frozen=True, kw_only=True):
     pstate: int = 0
     pstate_count: int = 1
     state: HostState = HostState.SLEEPING
-    properties: tuple[HostProperty, ...] | None = None
-    zone_properties: tuple[HostProperty, ...] | None = None
+    properties: OptionalTupleOf[HostProperty] = None  # type: ignore[assignment]
+    zone_properties: OptionalTupleOf[HostProperty] = None  # type: ignore[assignment]
     core_count: int = 1
-    computation_speed: Doubles
+    computation_speed: Vector
 
     def __post_init__(self) -> None:
         if type(self.computation_speed) is not Doubles:

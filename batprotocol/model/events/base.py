@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from batprotocol.model.fields import HostString
 from batprotocol.model.hosts import parse_hosts
 from batprotocol.model.value import Value, hosts_into
 
@@ -22,7 +23,8 @@ class EventBase(Value, frozen=True, kw_only=True):
 class HostsEventBase(EventBase, frozen=True, kw_only=True):
     """An event about a set of hosts."""
 
-    host_ids: str
+    # Repeated by those below: in what is inherited, mypy takes the type that a constructor takes for that of the field.
+    host_ids: HostString
 
     def __post_init__(self) -> None:
         if type(self.host_ids) is not str:

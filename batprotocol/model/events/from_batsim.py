@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from batprotocol.model.enums import FinalJobState, Metrics
 from batprotocol.model.events.base import EventBase, HostsEventBase
+from batprotocol.model.fields import HostString, OptionalTupleOf, TupleOf
 from batprotocol.model.jobs import Job
 from batprotocol.model.probes import ProbeData, Resources
 from batprotocol.model.profiles import ProfileAndId
@@ -77,9 +78,9 @@ class JobsKilledEvent(EventBase, frozen=True, kw_only=True):
         timestamp: when, in simulated seconds.
     """
 
-    job_ids: tuple[str, ...]
-    progresses: tuple[JobAndProgress, ...]
-    profiles: tuple[ProfileAndId, ...] | None = None
+    job_ids: TupleOf[str]
+    progresses: TupleOf[JobAndProgress]
+    profiles: OptionalTupleOf[ProfileAndId] = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         tuples_into(self, "job_ids", "progresses", "profiles")
@@ -156,14 +157,14 @@ class SimulationBeginsEvent(EventBase, frozen=True, kw_only=True):
     batsim_commit: str | None = None
     host_number: int
     computation_host_number: int
-    computation_hosts: tuple[Host, ...]
+    computation_hosts: TupleOf[Host]
     storage_host_number: int = 0
-    storage_hosts: tuple[Host, ...]
-    batsim_arguments: tuple[str, ...]
+    storage_hosts: TupleOf[Host]
+    batsim_arguments: TupleOf[str]
     batsim_execution_context_json: str
-    workloads: tuple[WorkloadAndFilename, ...]
-    external_event_lists: tuple[ExternalEventListAndFilename, ...]
-    profiles: tuple[ProfileAndId, ...] | None = None
+    workloads: TupleOf[WorkloadAndFilename]
+    external_event_lists: TupleOf[ExternalEventListAndFilename]
+    profiles: OptionalTupleOf[ProfileAndId] = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         tuples_into(
@@ -224,6 +225,7 @@ class HostsPStateChangedEvent(HostsEventBase, frozen=True, kw_only=True):
         timestamp: when, in simulated seconds. Batsim gives the time of the previous exchange.
     """
 
+    host_ids: HostString
     pstate: int
 
 
@@ -236,6 +238,7 @@ class HostsTurnedOnOffEvent(HostsEventBase, frozen=True, kw_only=True):
         timestamp: when, in simulated seconds. Batsim gives the time of the previous exchange.
     """
 
+    host_ids: HostString
     state: int
 
 

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from batprotocol.model.enums import Metrics
 from batprotocol.model.events.base import EventBase, HostsEventBase
+from batprotocol.model.fields import HostString, OptionalTupleOf, TupleOf
 from batprotocol.model.jobs import Job
 from batprotocol.model.placements import AllocationPlacement, ProfileAllocationPlacement, StorageHost
 from batprotocol.model.probes import (
@@ -71,8 +72,8 @@ class ExecuteJobEvent(EventBase, frozen=True, kw_only=True):
 
     job_id: str
     allocation: AllocationPlacement
-    profile_allocation_override: tuple[ProfileAllocationPlacement, ...] | None = None
-    storage_placement: tuple[StorageHost, ...] | None = None
+    profile_allocation_override: OptionalTupleOf[ProfileAllocationPlacement] = None  # type: ignore[assignment]
+    storage_placement: OptionalTupleOf[StorageHost] = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         if self.profile_allocation_override is not None or self.storage_placement is not None:
@@ -87,7 +88,7 @@ class KillJobsEvent(EventBase, frozen=True, kw_only=True):
         timestamp: when, in simulated seconds.
     """
 
-    job_ids: tuple[str, ...]
+    job_ids: TupleOf[str]
 
     def __post_init__(self) -> None:
         if type(self.job_ids) is not tuple:
@@ -266,6 +267,7 @@ class ChangeHostsPStateEvent(HostsEventBase, frozen=True, kw_only=True):
         timestamp: when, in simulated seconds.
     """
 
+    host_ids: HostString
     pstate: int
 
 
@@ -278,6 +280,7 @@ class TurnOnOffHostsEvent(HostsEventBase, frozen=True, kw_only=True):
         timestamp: when, in simulated seconds.
     """
 
+    host_ids: HostString
     state: int
 
 

@@ -1,0 +1,39 @@
+"""Which batprotocol runs here: its version, its engine, and where it was imported from.
+
+In a clone, Python imports the package of the current directory rather than the installed one; that should not go
+unnoticed, nor should an engine that is slow only because there was no compiler.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import metadata
+from pathlib import Path
+
+import batprotocol
+from batprotocol.wire import binary
+
+__all__ = ["slow_engine", "version"]
+
+_ROOT = Path(batprotocol.__file__).parent.parent
+
+
+def version() -> str:
+    """The version and the engine, and the source tree where it is one."""
+    try:
+        number = metadata.version("batprotocol")
+    except metadata.PackageNotFoundError:
+        number = "(not installed)"
+    tree = f", source tree: {_ROOT}" if (_ROOT / "pyproject.toml").is_file() else ""
+    return f"{number}, codec: {binary.ENGINE}{tree}"
+
+
+def slow_engine() -> str | None:
+    """A sentence where the Python engine is in use although nobody asked for it; else None."""
+    if "native" in binary.ENGINES or os.environ.get("BATPROTOCOL_ENGINE"):
+        return None
+    return (
+        "messages are read and written by the Python engine, which takes some 20 times as long: the native one was not "
+        "compiled. Install a C compiler (Debian and Ubuntu: apt-get install gcc python3-dev) and batprotocol again; "
+        "BATPROTOCOL_ENGINE=python says that you know"
+    )
