@@ -336,7 +336,7 @@ def test_the_parts_of_a_sequence_go_with_it() -> None:
         for part in ("w0!s", "w0!p", "w0!t", "w0!q"):
             rules = [each.rule for each in last([*said, message(registers("d!1", part), 7.0)])]
             assert rules == ([] if reuse else ["register.profile-gone"])
-            whole = RegisterProfileEvent(profile=replace(submitted(profile=sequence(part)).profile, id="w0!new"))  # type: ignore[type-var]
+            whole = RegisterProfileEvent(profile=replace(submitted(profile=sequence(part)).profile, id="w0!new"))
             rules = [each.rule for each in last([*said, message(whole, 7.0)])]
             assert rules == ([] if reuse else ["register.profile-gone"])
 
