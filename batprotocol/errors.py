@@ -66,7 +66,9 @@ class DecodeError(ProtocolError):
         self.partial = partial
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.reason!r}, {self.path!r}, {self.offset!r})"  # what could be read may be long
+        return (
+            f"{type(self).__name__}({self.reason!r}, {self.path!r}, {self.offset!r})"  # what could be read may be long
+        )
 
     def __str__(self) -> str:
         place = [self.path] if self.path else []

@@ -210,7 +210,9 @@ def _files(file: IO[bytes]) -> Iterator[tuple[str, int, int]]:
     long_name, long_size = "", None
     while True:
         header = file.read(_BLOCK)
-        if (not header and place and not long_name and long_size is None) or (len(header) == _BLOCK and not any(header)):
+        if (not header and place and not long_name and long_size is None) or (
+            len(header) == _BLOCK and not any(header)
+        ):
             return
         if len(header) < _BLOCK or sum(header) - sum(header[148:156]) + 8 * ord(" ") != _number(header[148:156]):
             raise EOFError

@@ -116,7 +116,7 @@ def _complete_event(context: click.Context, parameter: click.Parameter, start: s
     multiple=True,
     help="Only events that mention this job; an ID without '!' means that job of any workload. Can be repeated.",
 )
-@click.option("--full", is_flag=True, help="Show long vectors of numbers and long texts whole.")
+@click.option("--full", is_flag=True, help="Show long vectors, texts and events whole, and alike elements one by one.")
 @click.pass_context
 def dump(
     context: click.Context,

@@ -100,9 +100,7 @@ _STRING, _IDENTIFIER, _NUMERAL = "a string", "a word", "a number"
 # What is usual is read many tokens at a time: a member whose value is a scalar, a run of elements of a vector.
 
 _SPACE = rb"[ \t\r\n]*"
-_SCALAR = (
-    rb'(?:"([ !#-\[\]-~]*)"|(-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)|(true|false|null))'
-)
+_SCALAR = rb'(?:"([ !#-\[\]-~]*)"|(-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)|(true|false|null))'
 _PLAIN_NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _MEMBER = re.compile(_SPACE + rb'"([ !#-\[\]-~]*)"' + _SPACE + rb":" + _SPACE + _SCALAR + _SPACE + rb"([,}])")
 _TEXT, _NUMERIC, _LITERAL, _AFTER = 2, 3, 4, 5

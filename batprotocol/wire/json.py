@@ -106,7 +106,9 @@ def text(tree: dict[str, Any], indent: int | None = None) -> str:
 def _refuse_if_long(tree: dict[str, Any], indent: int | None) -> None:
     size, _ = _least_size(tree, indent or 0, {})
     if size > MAX_TEXT:
-        raise EncodeError(f"the JSON text would have more than {MAX_TEXT:,} characters: parts of the message recur in it")
+        raise EncodeError(
+            f"the JSON text would have more than {MAX_TEXT:,} characters: parts of the message recur in it"
+        )
 
 
 def _text(tree: dict[str, Any], indent: int | None) -> str:
