@@ -22,7 +22,7 @@ from memory import Peak, peak_memory
 from oracle import Piece, Writer, pieces, read, write
 
 from batprotocol import wire
-from batprotocol.errors import an, DecodeError, EncodeError
+from batprotocol.errors import DecodeError, EncodeError, an
 from batprotocol.model import (
     CallMeLaterEvent,
     Doubles,

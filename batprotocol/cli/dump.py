@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from batprotocol.cli.output import Output
-from batprotocol.cli.reading import Reading, read
+from batprotocol.cli.reading import Reading, place_of, read
 from batprotocol.cli.selection import Selection
 from batprotocol.cli.sources import Found, messages
 from batprotocol.cli.text import Piece, number_of, printable
@@ -35,17 +35,21 @@ def dump(arguments: Sequence[str], output: Output, selection: Selection, shape: 
         full: show long vectors, texts and events of a tree whole, and alike elements one by one.
     """
     show, trees = SHAPES[shape], Trees(full)
+    previous = ""
     with output.progress() as progress:
         for found in messages(arguments):
             if found.fault:
                 output.error(found.name, found.fault)
             else:
-                reading = read(found.data, strict=False)
+                reading = read(found.data, strict=False, place=place_of(found.name, previous))
                 show(output, found, reading, selection, trees)
                 if reading.skipped:
                     output.remark(found.name, f"skipped fields of another schema: {', '.join(reading.skipped)}")
+                if reading.doubt:
+                    output.remark(found.name, reading.doubt)
                 if reading.fault is not None:
                     output.error(found.name, str(reading.fault))
+            previous = found.name
             progress.at(found.share)
 
 

@@ -5,11 +5,13 @@ The work is done by the other modules of this folder, and what a message is, the
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
 from importlib import metadata
-from typing import NoReturn
+from typing import BinaryIO, NoReturn, TextIO, cast
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
@@ -70,6 +72,14 @@ def batproto(context: click.Context) -> None:
       batproto validate recordings/
       batproto check run.tar.xz                     what Batsim would not survive
       batproto schema ExecuteJob
+
+    \b
+    Exit status:
+      0    all is well
+      1    something is wrong with a message, a file or the output; what can be done is done
+      2    the command line is wrong, or Batsim's own status, which "batproto run" passes on
+      130  interrupted
+      141  nobody reads the output any more
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
@@ -383,7 +393,9 @@ def completion(shell: str) -> None:
 
 
 def _completions(names: Sequence[str], start: str) -> list[CompletionItem]:
-    return [CompletionItem(name) for name in names if name.lower().startswith(start.lower())]
+    """The names that begin so; as it is written, if there are any, for shells keep only what all of them begin with."""
+    exact = [name for name in names if name.startswith(start)]
+    return [CompletionItem(name) for name in exact or names if name.lower().startswith(start.lower())]
 
 
 def _unknown(context: click.Context, sentence: str, name: str, names: Sequence[str]) -> NoReturn:
@@ -396,11 +408,25 @@ def _unknown(context: click.Context, sentence: str, name: str, names: Sequence[s
 # The program
 
 
+class _Closed(io.RawIOBase):
+    """Standard output that was closed before the program began: who writes to it is told."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object) -> int:
+        raise OSError(errno.EBADF, "it is closed")
+
+
+def _closed() -> TextIO:
+    return io.TextIOWrapper(cast(BinaryIO, _Closed()), "utf-8", write_through=True)
+
+
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run `batproto` and exit. All that goes wrong is told in one sentence on standard error."""
-    with open(os.devnull, "w") as nowhere:
+    with open(os.devnull, "w") as nowhere, _closed() as closed:
         # Both are None when the program was started with them closed.
-        sys.stdout = sys.stdout or nowhere
+        sys.stdout = sys.stdout or closed
         sys.stderr = sys.stderr or nowhere
         status, sentence = _run(arguments)
         if sentence:

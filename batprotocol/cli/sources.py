@@ -18,6 +18,7 @@ from typing import IO, NamedTuple
 
 from batprotocol.cli.archives import MAGIC, ArchiveError, Member, chosen
 from batprotocol.cli.output import reason_of
+from batprotocol.cli.reading import TWINS
 
 __all__ = ["Found", "messages", "single"]
 
@@ -33,9 +34,6 @@ PATTERNS = ", ".join("*" + suffix for suffix in MESSAGES)
 
 NOT_A_MESSAGE = "run.json"
 """The file of a recorded run that tells how it was run."""
-
-TWINS = "twin"
-"""The folder of a recorded run that holds its messages again, in the other format."""
 
 
 class Found(NamedTuple):

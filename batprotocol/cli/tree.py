@@ -177,7 +177,7 @@ class Trees:
         return runs
 
     def _inline(self, type_: Type, value: Any, tag: str, room: int, nested: bool = True) -> list[Piece] | None:
-        """A value on one line: `Periodic period=10 mode=Infinite`, or None where that takes more characters than `room`.
+        """A value on one line, `Periodic period=10 mode=Infinite`, or None where that takes more than `room`.
 
         It stops as soon as there is no room, so that it takes no more time for a large value than for a small one.
         """

@@ -607,7 +607,7 @@ class _Parser:
         self.at += 1
 
     def skip_plain(self, depth: int) -> bool:
-        """Skip a container, if it is one, with the standard library's parser, where that takes what the dialect does."""
+        """Skip a container, if it is one, with the standard library's parser, where both agree."""
         if self.at < self.plain_from or self.data[self.at : self.at + 1] not in _CLOSING:
             return False
         if self.latin is None:

@@ -96,7 +96,7 @@ def _table_tree(value: Any, done: Done) -> Tree:
         tree = done[id(value)] = {}
         for name, write in _writers(type(value).__name__):
             write(getattr(value, name), tree, done)
-    return tree  # type: ignore[no-any-return]
+    return tree
 
 
 @cache
