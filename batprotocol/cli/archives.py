@@ -25,8 +25,8 @@ __all__ = ["MAGIC", "ArchiveError", "Member", "chosen"]
 
 UNPACKED = 2**28
 """To how many bytes any archive may unpack: 256 MiB."""
-RATIO = 200
-"""To how many times its own size an archive may unpack, if that is more; recorded runs have a twentieth to a fifth."""
+RATIO = 500
+"""To how many times its own size an archive may unpack, if that is more. Recorded runs unpack to 6 to 152 times theirs."""
 MEMBERS = 1_000_000
 """How many members an archive may have."""
 HEADER = 2**20
