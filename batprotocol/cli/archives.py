@@ -26,7 +26,7 @@ __all__ = ["MAGIC", "ArchiveError", "Member", "chosen"]
 UNPACKED = 2**28
 """To how many bytes any archive may unpack: 256 MiB."""
 RATIO = 500
-"""To how many times its own size an archive may unpack, if that is more. Recorded runs unpack to 6 to 152 times theirs."""
+"""To how many times its own size an archive may unpack, if that is more. Recorded runs unpack to 6 to 152 times."""
 MEMBERS = 1_000_000
 """How many members an archive may have."""
 HEADER = 2**20
@@ -54,7 +54,7 @@ class ArchiveError(Exception):
 
 
 class Member(NamedTuple):
-    """A member of an archive: its name, its size, and what reads it, a chunk each time, as long as one asks for more."""
+    """A member of an archive: its name, its size, and what reads it, chunk by chunk."""
 
     name: str
     size: int

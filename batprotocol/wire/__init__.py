@@ -43,7 +43,7 @@ def detect(data: str | bytes | bytearray | memoryview) -> str:
     if len(head) >= 4 and first in frames.FLAGS.values():  # no root table of a flatbuffer starts at byte 1 or 2
         return "hello"
     text = head.removeprefix(_BOM).lstrip(b" \t\r\n")
-    if text[:1] in (b"{", b"/") and first >= len(data):
+    if text[:1] in (b"{", b"/") and text[1:2] != b"\0" and first >= len(data):
         return "json"
     return "json" if text[:1] == b"{" and len(data) < 4 else "binary"
 

@@ -61,7 +61,7 @@ _ODDITY = re.compile(
     rb"""|(/\*.*?\*/|//(?!/)[^\r\n]*)|///[^\r\n]*|(?:["']|/\*).*""",
     re.DOTALL,
 )
-_BLANK = re.compile(rb"(?:[ \t\r\n]+|//(?!/)[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+_BLANK = re.compile(rb"[ \t\r\n]*(?:(?://(?!/)[^\r\n]*(?![^\r\n])|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)[ \t\r\n]*)*")
 _DOCUMENTATION = re.compile(rb"///[^\r\n]*")
 _PLAIN_STRING = re.compile(rb'"([ !#-\[\]-~]*)"')
 _STRING_BODY = {

@@ -133,18 +133,18 @@ def _least_size(value: Any, indent: int, known: dict[int, tuple[int, int]]) -> t
     if kind is str:
         return len(value) + 2, 0
     if kind is Doubles:
-        return 2 + 4 * len(value), len(value)
+        return 1 + 4 * len(value), len(value)
     if kind is not dict and kind is not list and kind is not tuple:
         return 1, 0
     found = known.get(id(value))
     if found is None:
         size = lines = 0
         if kind is dict:
-            size = sum(map(len, value)) + 5 * len(value)
+            size = sum(map(len, value)) + 4 * len(value)
         parts = value.values() if kind is dict else value
         for part in parts:
             least, below = (len(part) + 2, 0) if type(part) is str else _least_size(part, indent, known)
             size += least + 1 + indent * (below + 1)
             lines += below + 1
-        found = known[id(value)] = (size + 2, lines)
+        found = known[id(value)] = (size + (1 if value else 2), lines)  # a comma less than parts
     return found
