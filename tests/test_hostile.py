@@ -145,7 +145,7 @@ def test_minus_zero_keeps_its_sign(zero: str) -> None:
 
 def test_text_is_read_as_json() -> None:
     assert decode('{"now": 1.5, "events": []}') == Message(1.5)
-    with pytest.raises(DecodeError, match="expected .{. to open"):
+    with pytest.raises(DecodeError, match=r"expected .\{. to open"):
         decode("\1\0\0\0")
     with pytest.raises(DecodeError, match="a message is bytes or text, got an int"):
         decode(7)  # type: ignore[arg-type]

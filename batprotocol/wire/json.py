@@ -87,8 +87,10 @@ def dumps(message: Message, indent: int | None = None) -> str:
         from batprotocol.wire import check, tree
 
         try:  # first, as a tree shares what the message shares, and the checks go through it each time
-            written = tree.from_message(message)
-            _refuse_if_long(written, indent)
+            done: tree.Done = {}
+            written = tree.from_message(message, done)
+            if tree.LARGE in done or indent:
+                _refuse_if_long(written, indent)
         except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
             check.check(message)
             raise

@@ -21,7 +21,10 @@ __all__ = ["Tree", "from_message", "path_of", "to_message"]
 Tree = dict[str, Any]
 
 Done = dict[int, Any]
-"""What has been made of the values with these ids."""
+"""What has been made of the values with these ids, and under `LARGE`, whether the text could be out of proportion."""
+
+LARGE = -1
+_SHORT_TEXT, _SHORT_VECTOR = 64, 4  # these may recur as often as they like: what refers to them is not much smaller
 
 
 def path_of(steps: list[str]) -> str:
@@ -78,9 +81,12 @@ def _reader(field: Field) -> Callable[[Tree, dict[int, Any]], Any]:
     return lambda tree, done: tree[name]
 
 
-def from_message(message: Message) -> Tree:
-    """The wire tree of a message that can be written (`batprotocol.wire.check`). What values share, it shares too."""
-    done: Done = {}
+def from_message(message: Message, done: Done | None = None) -> Tree:
+    """The wire tree of a message that can be written (`batprotocol.wire.check`). What values share, it shares too.
+
+    `done`, if it is given, has `LARGE` when something in the message may recur that is longer than what refers to it.
+    """
+    done = {} if done is None else done
     return {
         "now": message.now,
         "events": [
@@ -96,6 +102,8 @@ def _table_tree(value: Any, done: Done) -> Tree:
         tree = done[id(value)] = {}
         for name, write in _writers(type(value).__name__):
             write(getattr(value, name), tree, done)
+    else:
+        done[LARGE] = True
     return tree
 
 
@@ -118,6 +126,23 @@ def _writer(field: Field) -> Callable[[Any, Tree, Done], None]:
 
         return write_union
 
+    if type_.kind == "string":
+
+        def write_text(value: Any, tree: Tree, done: Done) -> None:
+            if value is not None:
+                if len(value) > _SHORT_TEXT:
+                    done[LARGE] = True
+                tree[name] = value
+
+        return write_text
+    if type_.kind in ("bool", "float64", "int32", "uint32", "uint64"):
+
+        def write_scalar(value: Any, tree: Tree, done: Done) -> None:
+            if value is not None or field.optional:
+                tree[name] = value
+
+        return write_scalar
+
     def write(value: Any, tree: Tree, done: Done) -> None:
         if value is not None:
             tree[name] = _tree(type_, value, done)
@@ -139,6 +164,8 @@ def _tree(type_: Type, value: Any, done: Done) -> Any:
         _writer(inner)(value, tree, done)
         return tree
     element = type_.element
+    if len(value) > _SHORT_VECTOR:
+        done[LARGE] = True
     if element and element.kind == "table":
         items = done.get(id(value))
         if items is None:
