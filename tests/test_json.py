@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from memory import peak_memory
 
 from batprotocol import model, wire
-from batprotocol.errors import DecodeError, EncodeError, an, an
+from batprotocol.errors import DecodeError, EncodeError, an
 from batprotocol.testing import strategies as bat
 
 any_messages = bat.messages(chronological=False)

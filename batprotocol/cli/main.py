@@ -61,8 +61,8 @@ def batproto(context: click.Context) -> None:
     """Read, check and convert messages of batprotocol, the protocol between Batsim and schedulers.
 
     FILE is a message file or a handshake frame, in whatever format; a directory or a .tar.xz archive of them;
-    run.tar.xz/00004-b2e.bin, a single member of an archive; or - for standard input. Messages of up to 256 MiB are read,
-    and archives that do not unpack to more than 256 MiB or 500 times their size.
+    run.tar.xz/00004-b2e.bin, a single member of an archive; or - for standard input. Messages may have up to 256 MiB,
+    and archives unpack to as much, or to 500 times their size.
 
     \b
     Examples:
