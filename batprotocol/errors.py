@@ -27,12 +27,22 @@ _repr = Repr()
 _repr.maxstring = _repr.maxother = _repr.maxlong = 60
 
 
+def an(noun: str) -> str:
+    """A noun, such as the name of a type, with its article.
+
+    >>> an("Job"), an("EDCHelloEvent"), an("int32"), an("uint32"), an("OneShot")
+    ('a Job', 'an EDCHelloEvent', 'an int32', 'a uint32', 'a OneShot')
+    """
+    spoken = noun.lower()  # "one" and "uint" begin with consonants
+    return f"{'an' if spoken[:1] in tuple('aeio') and not spoken.startswith('one') else 'a'} {noun}"
+
+
 def shown(value: object) -> str:
     """A value as an error shows it: its `repr`, shortened."""
     try:
         return _repr.repr(value)
     except ValueError:  # Python does not write an int of thousands of digits
-        return f"an int of {value.bit_length()} bits" if isinstance(value, int) else f"a {type(value).__name__}"
+        return f"an int of {value.bit_length()} bits" if isinstance(value, int) else an(type(value).__name__)
 
 
 class ProtocolError(Exception):
@@ -55,6 +65,11 @@ class DecodeError(ProtocolError):
         self.path = path
         self.offset = offset
         self.partial = partial
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.reason!r}, {self.path!r}, {self.offset!r})"  # what could be read may be long
+        )
 
     def __str__(self) -> str:
         place = [self.path] if self.path else []

@@ -22,7 +22,7 @@ from memory import Peak, peak_memory
 from oracle import Piece, Writer, pieces, read, write
 
 from batprotocol import wire
-from batprotocol.errors import DecodeError, EncodeError
+from batprotocol.errors import DecodeError, EncodeError, an
 from batprotocol.model import (
     CallMeLaterEvent,
     Doubles,
@@ -278,9 +278,9 @@ def test_what_is_read_does_not_follow_the_buffer() -> None:
 @pytest.mark.parametrize("given_value", ["text", 7, None, [1, 2], 1.5])
 def test_what_is_no_bytes_is_refused(given_value: Any) -> None:
     for _ in each_engine():
-        with pytest.raises(DecodeError, match=f"a binary message is bytes, got a {type(given_value).__name__}"):
+        with pytest.raises(DecodeError, match=f"a binary message is bytes, got {an(type(given_value).__name__)}"):
             binary.decode(given_value)
-        with pytest.raises(EncodeError, match=f"expected a Message, got a {type(given_value).__name__}"):
+        with pytest.raises(EncodeError, match=f"expected a Message, got {an(type(given_value).__name__)}"):
             binary.encode(given_value)
 
 

@@ -130,7 +130,7 @@ def run_on_terminal(
             stdin=its_end,
             stdout=standard_output,
             stderr=its_end,
-            env={**ENVIRONMENT, **(variables or {})},
+            env={**ENVIRONMENT, "COLUMNS": "1000", **(variables or {})},
         ) as process,
     ):
         os.close(its_end)
@@ -307,9 +307,13 @@ def test_each_of_many_hosts_has_its_line(tmp_path: Path) -> None:
     lines = run_here("dump", write(tmp_path / "a", Message(0.0, (event,)).to_binary())).out.splitlines()
     assert "    ├── computation_hosts: 51 entries" in lines
     start = '    │   ├── [7] id=7 name="h7" pstate=0 pstate_count=1 state=SLEEPING core_count=1 '
-    assert f"{start}computation_speed=[1000000000.0]" in lines
+    assert f"{start.replace('7', '0')}computation_speed=[1000000000.0]" in lines
+    assert "    │   ├── [1] to [49] 49 entries like [0], but for their id and name" in lines
     assert "    │   └── [50]" in lines
     assert "    ├── storage_hosts: []" in lines
+    lines = run_here("dump", "--full", tmp_path / "a").out.splitlines()
+    assert f"{start}computation_speed=[1000000000.0]" in lines
+    assert not any("entries like" in line for line in lines)
 
 
 def test_numbers_that_the_schema_does_not_name_are_marked(tmp_path: Path) -> None:

@@ -415,10 +415,14 @@ def test_signals_end_the_command_too(moment: str) -> None:
         assert process.wait(PATIENCE) == 143
         assert process.stderr is not None
         # Before it, what the recorded simulator did not forward is told, which FCFS asked for.
-        assert process.stderr.read().splitlines()[-1].startswith(
-            "batprotocol.edc: SIGTERM came while waiting for a simulator at ipc://"
-            if moment == "while waiting"
-            else "batproto: SIGTERM came after the simulation: sh is ended"
+        assert (
+            process.stderr.read()
+            .splitlines()[-1]
+            .startswith(
+                "batprotocol.edc: SIGTERM came while waiting for a simulator at ipc://"
+                if moment == "while waiting"
+                else "batproto: SIGTERM came after the simulation: sh is ended"
+            )
         )
         with pytest.raises(ProcessLookupError):
             os.kill(sleeper, 0)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from memory import peak_memory
 
 from batprotocol import model, wire
-from batprotocol.errors import DecodeError, EncodeError
+from batprotocol.errors import DecodeError, EncodeError, an
 from batprotocol.testing import strategies as bat
 
 any_messages = bat.messages(chronological=False)
@@ -334,9 +334,9 @@ def test_what_could_be_read_is_kept() -> None:
 @pytest.mark.parametrize("given_value", [7, None, [], {"now": 1}])
 def test_what_is_no_text_is_refused(given_value: Any) -> None:
     for _ in each_engine():
-        with pytest.raises(DecodeError, match=f"a JSON message is text or bytes, got a {type(given_value).__name__}"):
+        with pytest.raises(DecodeError, match=f"a JSON message is text or bytes, got {an(type(given_value).__name__)}"):
             wire.json.decode(given_value)
-        with pytest.raises(EncodeError, match=f"expected a Message, got a {type(given_value).__name__}"):
+        with pytest.raises(EncodeError, match=f"expected a Message, got {an(type(given_value).__name__)}"):
             wire.json.encode(given_value)
 
 

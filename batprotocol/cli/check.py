@@ -19,7 +19,7 @@ from batprotocol.wire import detect
 
 __all__ = ["check"]
 
-_NUMBERED = re.compile(r"([0-9]+)(?=[-.][^/]*$)", re.ASCII)
+_NUMBERED = re.compile(r"(?<![0-9])[0-9]{1,9}(?=[-.])", re.ASCII)
 """The number in the name of a recorded message: `00004-b2e.bin`."""
 
 
@@ -95,7 +95,7 @@ class _Judged:
     def _gap(self, found: Found) -> str:
         """Why this message is not the next one of the conversation, or ""."""
         numbered = _NUMBERED.search(os.path.basename(found.name))
-        if numbered and int(numbered[1]) != self.messages:
+        if numbered and int(numbered[0]) != self.messages:
             return f"comes where message {self.messages} of the conversation should be"
         if self.messages == 0 and detect(found.data) != "init":
             return "is not the initialization data, with which a conversation begins"

@@ -10,7 +10,7 @@ from pathlib import PurePath
 import click
 
 from batprotocol.cli.output import Output, reason_of
-from batprotocol.cli.reading import Reading, read
+from batprotocol.cli.reading import Reading, place_of, read
 from batprotocol.cli.sources import single
 from batprotocol.wire import frames
 
@@ -32,11 +32,14 @@ def convert(source: str, target: str, to: str | None, indent: int | None) -> Non
     found = single(source)
     if found.fault:
         raise click.ClickException(f"{found.name}: {found.fault}")
-    reading = read(found.data, strict=True)
+    reading = read(found.data, strict=True, place=place_of(found.name))
     if reading.fault is not None:
         raise click.ClickException(f"{found.name}: {reading.fault}")
     if reading.message is None:
-        raise click.ClickException(f"{found.name}: an init frame holds no message, it is the same in all formats")
+        doubt = f"; it {reading.doubt}" if reading.doubt else ""
+        raise click.ClickException(
+            f"{found.name}: an init frame holds no message, it is the same in all formats{doubt}"
+        )
     data = _converted(reading, to or BY_SUFFIX.get(PurePath(target).suffix) or OTHER[reading.format], indent)
     if target == "-":
         Output().raw(data)

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from batprotocol.cli.output import Output
-from batprotocol.cli.reading import Reading, read
+from batprotocol.cli.reading import Reading, place_of, read
 from batprotocol.cli.selection import Selection
 from batprotocol.cli.sources import Found, messages
 from batprotocol.cli.text import Piece, number_of, printable
 from batprotocol.cli.tree import Node, Trees, draw
+from batprotocol.errors import EncodeError
 from batprotocol.wire import json
 
 __all__ = ["SHAPES", "Selection", "dump", "kind_of"]
@@ -31,20 +32,24 @@ def dump(arguments: Sequence[str], output: Output, selection: Selection, shape: 
         output: where to.
         selection: which events.
         shape: "tree", "json" or "json-lines".
-        full: show long vectors and texts of a tree whole.
+        full: show long vectors, texts and events of a tree whole, and alike elements one by one.
     """
     show, trees = SHAPES[shape], Trees(full)
+    previous = ""
     with output.progress() as progress:
         for found in messages(arguments):
             if found.fault:
                 output.error(found.name, found.fault)
             else:
-                reading = read(found.data, strict=False)
+                reading = read(found.data, strict=False, place=place_of(found.name, previous))
                 show(output, found, reading, selection, trees)
                 if reading.skipped:
                     output.remark(found.name, f"skipped fields of another schema: {', '.join(reading.skipped)}")
+                if reading.doubt:
+                    output.remark(found.name, reading.doubt)
                 if reading.fault is not None:
                     output.error(found.name, str(reading.fault))
+            previous = found.name
             progress.at(found.share)
 
 
@@ -62,7 +67,7 @@ def _print_tree(output: Output, found: Found, reading: Reading, selection: Selec
     indices = selection.indices(reading.tree or {})
     if selection.everything or indices:
         title: list[Piece] = [("file", printable(found.name)), ("", f": {', '.join(_facts(found, reading, indices))}")]
-        output.lines([title, *draw(list(_nodes(reading, indices, trees)), output.guides)])
+        output.lines(draw(title, list(_nodes(reading, indices, trees)), output.guides, output.wrap_at))
 
 
 def _facts(found: Found, reading: Reading, indices: list[int]) -> Iterator[str]:
@@ -97,18 +102,21 @@ def _nodes(reading: Reading, indices: list[int], trees: Trees) -> Iterator[Node]
 
 def _print_json(output: Output, found: Found, reading: Reading, selection: Selection, trees: Trees) -> None:
     """Print the message as JSON for people and tools."""
-    _print_object(output, reading, selection, 2)
+    _print_object(output, found, reading, selection, 2)
 
 
 def _print_json_line(output: Output, found: Found, reading: Reading, selection: Selection, trees: Trees) -> None:
     """Print the message as one line of JSON."""
-    _print_object(output, reading, selection, None)
+    _print_object(output, found, reading, selection, None)
 
 
-def _print_object(output: Output, reading: Reading, selection: Selection, indent: int | None) -> None:
+def _print_object(output: Output, found: Found, reading: Reading, selection: Selection, indent: int | None) -> None:
     shown = _object(reading, selection)
     if shown is not None:
-        output.json(json.text(shown, indent))
+        try:
+            output.json(json.text(shown, indent))
+        except EncodeError as error:
+            output.error(found.name, str(error))
 
 
 def _object(reading: Reading, selection: Selection) -> dict[str, Any] | None:

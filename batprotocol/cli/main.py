@@ -5,10 +5,12 @@ The work is done by the other modules of this folder, and what a message is, the
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import BinaryIO, NoReturn, TextIO, cast
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
@@ -57,7 +59,8 @@ def batproto(context: click.Context) -> None:
     """Read, check and convert messages of batprotocol, the protocol between Batsim and schedulers.
 
     FILE is a message file or a handshake frame, in whatever format; a directory or a .tar.xz archive of them;
-    run.tar.xz/00004-b2e.bin, a single member of an archive; or - for standard input.
+    run.tar.xz/00004-b2e.bin, a single member of an archive; or - for standard input. Messages may have up to 256 MiB,
+    and archives unpack to as much, or to 500 times their size.
 
     \b
     Examples:
@@ -68,6 +71,14 @@ def batproto(context: click.Context) -> None:
       batproto validate recordings/
       batproto check run.tar.xz                     what Batsim would not survive
       batproto schema ExecuteJob
+
+    \b
+    Exit status:
+      0    all is well
+      1    something is wrong with a message, a file or the output; what can be done is done
+      2    the command line is wrong, or Batsim's own status, which "batproto run" passes on
+      130  interrupted
+      141  nobody reads the output any more
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
@@ -114,7 +125,7 @@ def _complete_event(context: click.Context, parameter: click.Parameter, start: s
     multiple=True,
     help="Only events that mention this job; an ID without '!' means that job of any workload. Can be repeated.",
 )
-@click.option("--full", is_flag=True, help="Show long vectors of numbers and long texts whole.")
+@click.option("--full", is_flag=True, help="Show long vectors, texts and events whole, and alike elements one by one.")
 @click.pass_context
 def dump(
     context: click.Context,
@@ -418,7 +429,9 @@ def completion(shell: str) -> None:
 
 
 def _completions(names: Sequence[str], start: str) -> list[CompletionItem]:
-    return [CompletionItem(name) for name in names if name.lower().startswith(start.lower())]
+    """The names that begin so; as it is written, if there are any, for shells keep only what all of them begin with."""
+    exact = [name for name in names if name.startswith(start)]
+    return [CompletionItem(name) for name in exact or names if name.lower().startswith(start.lower())]
 
 
 def _unknown(context: click.Context, sentence: str, name: str, names: Sequence[str]) -> NoReturn:
@@ -431,11 +444,25 @@ def _unknown(context: click.Context, sentence: str, name: str, names: Sequence[s
 # The program
 
 
+class _Closed(io.RawIOBase):
+    """Standard output that was closed before the program began: who writes to it is told."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object) -> int:
+        raise OSError(errno.EBADF, "it is closed")
+
+
+def _closed() -> TextIO:
+    return io.TextIOWrapper(cast(BinaryIO, _Closed()), "utf-8", write_through=True)
+
+
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run `batproto` and exit. All that goes wrong is told in one sentence on standard error."""
-    with open(os.devnull, "w") as nowhere:
+    with open(os.devnull, "w") as nowhere, _closed() as closed:
         # Both are None when the program was started with them closed.
-        sys.stdout = sys.stdout or nowhere
+        sys.stdout = sys.stdout or closed
         sys.stderr = sys.stderr or nowhere
         status, sentence = _run(arguments)
         if sentence:

@@ -1,6 +1,8 @@
 """Bytes -> what they are and what is in them, whole or broken.
 
-It must not know where the bytes came from, nor how they will be shown.
+What they are, their first bytes tell, but not always: a message behind its size looks like the initialization data of
+message 0. Then names are asked, which recordings give their messages: `00004-b2e.bin`. It must not know how the bytes
+were found, nor how they will be shown.
 """
 
 from __future__ import annotations
@@ -8,13 +10,59 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from batprotocol.errors import DecodeError
 from batprotocol.model import Message
-from batprotocol.wire import binary, detect, frames, json
+from batprotocol.wire import decode, decode_binary, detect, frames, json
 from batprotocol.wire.tree import Tree, from_message
 
-__all__ = ["Reading", "read"]
+__all__ = ["Place", "Reading", "place_of", "read"]
+
+TWINS = "twin"
+"""The folder of a recorded run that holds its messages again, in the other format and without the frames."""
+
+
+class Place(NamedTuple):
+    """Which message of a conversation some bytes are, as far as their name and that of the message before tell.
+
+    Attributes:
+        number: its number, or None.
+        direction: "b2e", "e2b", or "".
+    """
+
+    number: int | None = None
+    direction: str = ""
+
+    def __str__(self) -> str:
+        sender = {"b2e": "from Batsim", "e2b": "to Batsim"}.get(self.direction, "")
+        return " ".join([f"message {self.number}" if self.number is not None else "a message", *sender.split()])
+
+
+def place_of(name: str, previous: str = "") -> Place:
+    """Where in a conversation the message of this name is.
+
+    A number alone counts only if the message before is from the same folder and has the number before.
+
+    >>> place_of("run.tar.xz/00004-b2e.bin"), place_of("4.bin"), place_of("4.bin", "3.bin")
+    (Place(number=4, direction='b2e'), Place(number=None, direction=''), Place(number=4, direction=''))
+    """
+    path = PurePosixPath(name)
+    if TWINS in path.parts[:-1]:
+        return Place()
+    number, direction = _numbered(path)
+    if number is None or direction:
+        return Place(number, direction)
+    before = PurePosixPath(previous)
+    return Place(number) if before.parent == path.parent and _numbered(before)[0] == number - 1 else Place()
+
+
+def _numbered(path: PurePosixPath) -> tuple[int | None, str]:
+    number, _, direction = path.stem.rpartition("-")
+    if direction not in ("b2e", "e2b"):
+        number, direction = path.stem, ""
+    return int(number) if number.isdecimal() and len(number) < 10 else None, direction
 
 
 @dataclass
@@ -29,6 +77,7 @@ class Reading:
         format: "binary" or "json", or "" for an init frame and a broken hello frame.
         skipped: the paths of fields that the schema does not have.
         fault: what is wrong, or None.
+        doubt: why it may be something else, as one sentence, or "".
     """
 
     kind: str
@@ -38,6 +87,7 @@ class Reading:
     format: str = ""
     skipped: tuple[str, ...] = ()
     fault: DecodeError | None = None
+    doubt: str = ""
 
     @cached_property
     def tree(self) -> Tree | None:
@@ -48,22 +98,48 @@ class Reading:
         return partial if isinstance(partial, dict) else None
 
 
-def read(data: bytes, *, strict: bool) -> Reading:
+def read(data: bytes, *, strict: bool, place: Place | None = None) -> Reading:
     """Read a message or a handshake frame. Never raises because of what the bytes are.
 
     Args:
         data: the bytes.
         strict: a field that the schema does not have is a fault. False skips it.
+        place: where in a conversation it is.
     """
-    kind = detect(data)
+    kind, place = detect(data), place or Place()
     try:
-        return _READERS[kind](data, strict)
+        _refuse_out_of_place(kind, place)
+        reading = _READERS[kind](data, strict)
     except DecodeError as fault:
         return Reading(kind, format=kind if kind in ("binary", "json") else "", fault=fault)
+    reading.doubt = _doubt(kind, data, place)
+    return reading
+
+
+def _refuse_out_of_place(kind: str, place: Place) -> None:
+    """Refuse the frame of a message that this one is not; as any other, it crashes Batsim."""
+    if kind == "init" and (place.direction == "e2b" or place.number):
+        raise DecodeError(f"begins with its size, as message 0 does, but its name says that it is {place}", "", 0)
+    if kind == "hello" and (place.direction == "b2e" or place.number not in (None, 1)):
+        raise DecodeError(f"begins with flags, as message 1 does, but its name says that it is {place}", "", 0)
+
+
+def _doubt(kind: str, data: bytes, place: Place) -> str:
+    """Why a message that can be read may not be what it looks like, or ""."""
+    if kind == "init" and place.number is None:
+        try:
+            decode(data[4:], strict=False)
+        except DecodeError:
+            return ""
+        return (
+            "looks like the initialization data of message 0, but holds a message behind its size, "
+            "which Batsim does not survive as a reply"
+        )
+    return ""
 
 
 def _binary(data: bytes, strict: bool) -> Reading:
-    return Reading("binary", binary.decode(data), format="binary")
+    return Reading("binary", decode_binary(data), format="binary")
 
 
 def _json(data: bytes, strict: bool) -> Reading:

@@ -6,29 +6,25 @@ the others. Only one message of an archive is in memory at a time. This module m
 
 from __future__ import annotations
 
-import gzip
 import io
-import lzma
 import os
-import re
-import shutil
+import stat
 import sys
-import tarfile
-import tempfile
-import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import PurePosixPath
-from typing import IO, NamedTuple, cast
+from typing import IO, NamedTuple
 
+from batprotocol.cli.archives import MAGIC, ArchiveError, Member, chosen, in_order
 from batprotocol.cli.output import reason_of
+from batprotocol.cli.reading import TWINS
 
 __all__ = ["Found", "messages", "single"]
 
-LARGEST = 2**31
-"""No message is larger: the offsets of a flatbuffer have 31 bits."""
-TOO_LARGE = "is larger than a message can be, which is 2 GiB"
+LARGEST = 2**28
+"""No file is read that is larger, 256 MiB: a thousand times the largest message of a platform of 512 hosts."""
+TOO_LARGE = f"is larger than a message can be here, which is {LARGEST:,} bytes"
 
 CHUNK = 2**18
 
@@ -39,15 +35,8 @@ PATTERNS = ", ".join("*" + suffix for suffix in MESSAGES)
 NOT_A_MESSAGE = "run.json"
 """The file of a recorded run that tells how it was run."""
 
-TWINS = "twin"
-"""The folder of a recorded run that holds its messages again, in the other format."""
-
 UNFINISHED = "unfinished.tar"
 """The file of a folder that `batproto run --record` did not finish: all that was said, and the rest is a part of it."""
-
-_DIGITS = re.compile(r"([0-9]+)", re.ASCII)
-_MAGIC = ((0, b"\xfd7zXZ\0"), (0, b"\x1f\x8b\x08"), (257, b"ustar"))
-_BROKEN_ARCHIVE = (tarfile.TarError, lzma.LZMAError, gzip.BadGzipFile, zlib.error, EOFError)
 
 
 class Found(NamedTuple):
@@ -109,7 +98,7 @@ def _expand(argument: str) -> list[Found]:
             names = [UNFINISHED]
         paths = [os.path.join(folder, name) for name in names if name.endswith(ARCHIVES) or _is_message(name)]
         files += [Found(0, path, path) for path in paths]
-    files.sort(key=lambda file: _in_order(file.path))
+    files.sort(key=lambda file: in_order(file.path))
     return files or [_fault(argument, f"holds no message files ({PATTERNS}, *.tar.xz)")]
 
 
@@ -128,13 +117,6 @@ def _is_message(name: str) -> bool:
     return path.suffix in MESSAGES and not hidden
 
 
-def _in_order(name: str) -> list[tuple[int, str]]:
-    """What names are sorted by: 99999-b2e.bin comes before 100000-b2e.bin, as the numbers do."""
-    parts = _DIGITS.split(name)
-    digits = [(len(part.lstrip("0")), part.lstrip("0")) if index % 2 else (0, part) for index, part in enumerate(parts)]
-    return [*digits, (0, name)]
-
-
 def _name(path: str) -> str:
     return "standard input" if path == "-" else path
 
@@ -151,7 +133,7 @@ def _read(path: str) -> Iterator[Found]:
         with _opened(file_path) as file:
             head = file.read(512)
             file.seek(0)
-            if name.endswith(ARCHIVES) or any(head.startswith(magic, start) for start, magic in _MAGIC):
+            if name.endswith(ARCHIVES) or any(head.startswith(magic, start) for start, magic in MAGIC):
                 yield from _read_archive(name, file, member)
             else:
                 yield _read_message(name, file)
@@ -176,29 +158,32 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
     if path == "-":
         if sys.stdin is None:
             raise OSError("it is closed")
-        yield io.BytesIO(_content(sys.stdin.buffer))
+        yield _kept(sys.stdin.buffer)
         return
     with open(path, "rb") as file:
-        yield file if file.seekable() else io.BytesIO(_content(file))
+        yield file if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else _kept(file)
+
+
+def _kept(file: IO[bytes]) -> IO[bytes]:
+    """What comes from a pipe or a device, but no more than is too much."""
+    kept = io.BytesIO()
+    while kept.tell() <= LARGEST and (chunk := file.read(CHUNK)):
+        kept.write(chunk)
+    kept.seek(0)
+    return kept
 
 
 def _read_message(name: str, file: IO[bytes]) -> Found:
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
-    data = _content(file) if size <= LARGEST else b""
-    if size > LARGEST or len(data) > LARGEST:  # files of a device or of /proc do not tell their size
+    data = file.read(LARGEST + 1) if size <= LARGEST else b""
+    return _found(name, max(size, len(data)), data)
+
+
+def _found(name: str, size: int, data: bytes) -> Found:
+    if size > LARGEST:
         return _fault(name, TOO_LARGE)
     return Found(0, name, name, data) if data else _fault(name, "is empty")
-
-
-def _content(file: IO[bytes]) -> bytes:
-    """What is in the file, but no more than is too much: asked for that many at once, `read` would allocate them."""
-    chunks = []
-    room = LARGEST + 1
-    while room > 0 and (chunk := file.read(min(room, CHUNK))):
-        chunks.append(chunk)
-        room -= len(chunk)
-    return b"".join(chunks)
 
 
 # Archives
@@ -206,62 +191,23 @@ def _content(file: IO[bytes]) -> bytes:
 
 def _read_archive(name: str, file: IO[bytes], wanted: str) -> Iterator[Found]:
     """The messages of an archive, in the order of their names, or the one that is wanted."""
+    count = number = 0
+    fault = ""
+    for found in chosen(file, wanted.__eq__ if wanted else _is_message):
+        if isinstance(found, Member):
+            number += 1
+            yield _read_member(name, found)._replace(share=number / count)
+        elif isinstance(found, ArchiveError):
+            fault = str(found)
+        else:
+            count = found
+    if fault or not count:
+        yield _fault(name, fault or (f"has no member {wanted}" if wanted else f"holds no messages ({PATTERNS})"))
+
+
+def _read_member(archive: str, member: Member) -> Found:
+    name = f"{archive}/{member.name}"
     try:
-        with tarfile.open(fileobj=file) as archive:
-            yield from _read_members(name, archive, wanted)
-    except _BROKEN_ARCHIVE:
-        yield _fault(name, "is not a tar archive, or not a whole one")
-
-
-def _read_members(name: str, archive: tarfile.TarFile, wanted: str) -> Iterator[Found]:
-    members, breaks_off = _members(archive)
-    is_chosen = wanted.__eq__ if wanted else _is_message
-    chosen = [member for member in members if is_chosen(_path(member))]
-    if not chosen and not breaks_off:
-        yield _fault(name, f"has no member {wanted}" if wanted else f"holds no messages ({PATTERNS})")
-    ordered = sorted(chosen, key=lambda member: _in_order(_path(member)))
-    with nullcontext(archive) if ordered == chosen else _unpacked(archive) as source:
-        for number, member in enumerate(ordered, 1):
-            found = _read_member(source, member, f"{name}/{_path(member)}")
-            yield found._replace(share=number / len(ordered))
-    if breaks_off:
-        yield _fault(name, f"breaks off after {len(members)} members: it is cut short or damaged")
-
-
-def _path(member: tarfile.TarInfo) -> str:
-    return member.name.removeprefix("./")
-
-
-def _members(archive: tarfile.TarFile) -> tuple[list[tarfile.TarInfo], bool]:
-    """The members that are files, as far as the archive can be read, and whether it breaks off."""
-    members = []
-    try:
-        while (member := archive.next()) is not None:
-            if member.isfile():
-                members.append(member)
-    except (*_BROKEN_ARCHIVE, OSError):
-        return members, True
-    return members, False
-
-
-@contextmanager
-def _unpacked(archive: tarfile.TarFile) -> Iterator[tarfile.TarFile]:
-    """The same archive in a temporary file of its own: seeking back in a compressed one means starting over."""
-    unpacked_file = cast(IO[bytes], archive.fileobj)
-    with tempfile.TemporaryFile() as copy:
-        unpacked_file.seek(0)
-        with suppress(*_BROKEN_ARCHIVE):
-            shutil.copyfileobj(unpacked_file, copy)
-        copy.seek(0)
-        with tarfile.open(fileobj=copy) as unpacked:
-            yield unpacked
-
-
-def _read_member(archive: tarfile.TarFile, member: tarfile.TarInfo, name: str) -> Found:
-    if member.size > LARGEST:
-        return _fault(name, TOO_LARGE)
-    try:
-        file = archive.extractfile(member)
-        return _read_message(name, file) if file else _fault(name, "is no file")
-    except (*_BROKEN_ARCHIVE, OSError):
-        return _fault(name, "could not be read: the archive is cut short or damaged")
+        return _found(name, member.size, b"".join(member.content()) if member.size <= LARGEST else b"")
+    except ArchiveError as error:
+        return _fault(name, str(error))

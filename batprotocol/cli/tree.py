@@ -6,11 +6,11 @@ must not know of terminals: a style is only a name here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from batprotocol._schema.description import TABLES, Field, Type
-from batprotocol.cli.text import Guides, Piece, number_of, printable, quote
+from batprotocol.cli.text import Guides, Piece, number_of, printable, quote, wrapped
 from batprotocol.model import Doubles
 
 __all__ = ["Node", "Trees", "draw"]
@@ -25,6 +25,13 @@ LINE = 120
 """A struct that takes more characters gets a line for each field..."""
 ELEMENT_LINE = 200
 """... unless it is one of many, which are easier to compare when each has its line."""
+LINES = 1000
+"""How many lines are shown of an event. An event can be much larger than its message, whose parts may recur in it."""
+COMPARED = 1000
+"""How many parts of two elements are compared to find out whether they are alike."""
+
+_NAMES = frozenset(["id", "name", "job_id"])
+"""Elements that differ only in these fields are alike: the hosts of a platform."""
 
 _WRAPPER = "Wrapper"
 _UNKNOWN_TYPE = Type("")
@@ -46,28 +53,49 @@ class Node(NamedTuple):
     children: list[Node]
 
 
-def draw(nodes: Sequence[Node], guides: Guides, indent: str = "") -> Iterator[list[Piece]]:
-    """The lines of these nodes and of all below them."""
+def draw(title: list[Piece], nodes: Sequence[Node], guides: Guides, width: int | None) -> Iterator[list[Piece]]:
+    """The lines of a tree: its title, the nodes and all below them. What is wider than `width` goes on below itself."""
+    yield from _hung(title, "", guides.middle[1] if nodes else guides.last[1], width)
+    yield from _draw(nodes, guides, "", width)
+
+
+def _draw(nodes: Sequence[Node], guides: Guides, indent: str, width: int | None) -> Iterator[list[Piece]]:
     for number, node in enumerate(nodes, 1):
         before, below = guides.last if number == len(nodes) else guides.middle
-        yield [("guide", indent + before), *node.pieces]
+        hanging = indent + below + (guides.middle if node.children else guides.last)[1]
+        yield from _hung(node.pieces, indent + before, hanging, width)
         if node.children:
-            yield from draw(node.children, guides, indent + below)
+            yield from _draw(node.children, guides, indent + below, width)
+
+
+def _hung(pieces: list[Piece], before: str, hanging: str, width: int | None) -> Iterator[list[Piece]]:
+    """A line, or several if it is too wide: those below the first stand behind `hanging`."""
+    if width is None:
+        yield [("guide", before), *pieces] if before else pieces
+        return
+    guide = before
+    for line in wrapped(pieces, width - len(before), width - len(hanging)):
+        yield [("guide", guide), *line] if guide else line
+        guide = hanging
 
 
 class Trees:
     """Makes the trees.
 
     Args:
-        full: show every number and every character, however many there are.
+        full: show every number, every character, every element, every line, however many there are.
     """
 
     def __init__(self, full: bool = False) -> None:
+        self._full = full
         self._numbers = None if full else NUMBERS
         self._characters = None if full else CHARACTERS
+        self._room = 0
+        self._runs: dict[int, tuple[Any, list[tuple[int, int, set[str]]]]] = {}
 
     def events(self, tree: dict[str, Any], indices: Sequence[int]) -> list[Node]:
         """The events of a message that have these numbers."""
+        self._runs.clear()
         return [self._event(index, tree["events"][index]) for index in indices]
 
     def text(self, name: str, text: str) -> Node:
@@ -80,55 +108,120 @@ class Trees:
         if "timestamp" in entry:
             pieces += [("detail", " at "), *self._scalar(_UNKNOWN_TYPE, entry["timestamp"])]
         event = entry.get("event")
+        self._room = LINES
         return Node(pieces, self._fields(event_type, event) if isinstance(event, dict) else [])
 
     def _fields(self, table: str, struct: dict[str, Any]) -> list[Node]:
-        return [
-            self._branch(_label(name), type_, value, tag, LINE) for name, type_, value, tag in _members(table, struct)
-        ]
+        members = _members(table, struct)
+        nodes = []
+        for name, type_, value, tag in members:
+            if self._room <= 0 and not self._full:
+                nodes.append(_more(1 + sum(1 for _ in members), "field", "fields"))
+                break
+            nodes.append(self._branch(_label(name), type_, value, tag, LINE))
+        return nodes
 
     def _branch(self, label: list[Piece], type_: Type, value: Any, tag: str, limit: int) -> Node:
         """A value on one line where that is readable, else with lines for its parts."""
+        self._room -= 1
         type_, value, tag = _unwrapped(type_, value, tag)
         if not isinstance(value, dict | list | tuple) or _is_numbers(value):
             return Node(_line(label, self._scalar_or_numbers(type_, value)), [])
-        pieces = self._inline(type_, value, tag, nested=False)
-        if pieces is not None and _length(pieces) <= limit:
+        pieces = self._inline(type_, value, tag, limit, nested=False)
+        if pieces is not None:
             return Node(_line(label, pieces), [])
         if isinstance(value, dict):
             return Node(_line(label, _type_name(tag)), self._fields(tag or type_.name, value))
-        element = type_.element or _UNKNOWN_TYPE
-        children = [
-            self._branch([("index", f"[{index}]")], element, item, "", ELEMENT_LINE) for index, item in enumerate(value)
-        ]
-        return Node(_line(label, [("detail", number_of(len(value), "entry", "entries"))]), children)
+        count = [("detail", number_of(len(value), "entry", "entries"))]
+        return Node(_line(label, count), list(self._elements(type_.element or _UNKNOWN_TYPE, value)))
 
-    def _inline(self, type_: Type, value: Any, tag: str, nested: bool = True) -> list[Piece] | None:
-        """A value on one line: `Periodic period=10 mode=Infinite`, or None where that would not be readable."""
+    def _elements(self, element: Type, values: Sequence[Any]) -> Iterator[Node]:
+        """The elements of a vector, many alike ones as one; without `full`, the first ones only."""
+        shown = 0
+        for number, (start, end, different) in enumerate(self._folded(values)):
+            if not self._full and (self._room <= 0 or number >= ELEMENTS):
+                break
+            yield self._branch([("index", f"[{start}]")], element, values[start], "", ELEMENT_LINE)
+            if end - start > 1:
+                self._room -= 1
+                but = f", but for their {' and '.join(sorted(different))}" if different else ""
+                like = f"{number_of(end - start - 1, 'entry', 'entries')} like [{start}]{but}"
+                yield Node(
+                    [
+                        ("index", f"[{start + 1}]" + (f" to [{end - 1}]" if end - start > 2 else "")),
+                        ("", " "),
+                        ("detail", like),
+                    ],
+                    [],
+                )
+            shown = end
+        if shown < len(values):
+            yield _more(len(values) - shown, "entry", "entries")
+
+    def _folded(self, values: Sequence[Any]) -> list[tuple[int, int, set[str]]]:
+        """Where runs of alike elements start and end, and in which fields they differ."""
+        if self._full:
+            return [(index, index + 1, set()) for index in range(len(values))]
+        _, runs = self._runs.get(id(values), (None, None))
+        if runs is None:
+            runs = []
+            for index, value in enumerate(values):
+                different = _difference(values[runs[-1][0]], value) if runs else None
+                if different is None:
+                    if len(runs) > ELEMENTS:
+                        break  # more is not shown
+                    runs.append((index, index + 1, set()))
+                else:
+                    runs[-1] = (runs[-1][0], index + 1, runs[-1][2] | different)
+            self._runs[id(values)] = (values, runs)  # shared by many events, perhaps
+        return runs
+
+    def _inline(self, type_: Type, value: Any, tag: str, room: int, nested: bool = True) -> list[Piece] | None:
+        """A value on one line, `Periodic period=10 mode=Infinite`, or None where that takes more than `room`.
+
+        It stops as soon as there is no room, so that it takes no more time for a large value than for a small one.
+        """
         type_, value, tag = _unwrapped(type_, value, tag)
         if isinstance(value, dict):
-            return self._inline_struct(tag, tag or type_.name, value, nested)
+            return self._inline_struct(tag, tag or type_.name, value, room, nested)
         if isinstance(value, list | tuple) and not _is_numbers(value):
-            return self._inline_vector(type_.element or _UNKNOWN_TYPE, value)
-        return self._scalar_or_numbers(type_, value)
-
-    def _inline_struct(self, tag: str, table: str, struct: dict[str, Any], nested: bool) -> list[Piece] | None:
-        parts = (
-            _labelled(name, self._inline(type_, value, inner_tag))
-            for name, type_, value, inner_tag in _members(table, struct)
-        )
-        joined = _joined(parts, " ")
-        if joined is None:
+            return self._inline_vector(type_.element or _UNKNOWN_TYPE, value, room)
+        if isinstance(value, str | list | tuple | Doubles) and self._full and len(value) > room:
             return None
-        if not nested:
-            return _line(_type_name(tag), joined) if joined or tag else [("detail", "{}")]
-        return _type_name(tag) + ([("", "{"), *joined, ("", "}")] if joined or not tag else [])
+        pieces = self._scalar_or_numbers(type_, value)
+        return pieces if _length(pieces) <= room else None
 
-    def _inline_vector(self, element: Type, values: Sequence[Any]) -> list[Piece] | None:
+    def _inline_struct(
+        self, tag: str, table: str, struct: dict[str, Any], room: int, nested: bool
+    ) -> list[Piece] | None:
+        pieces: list[Piece] = []
+        name_of_type = _type_name(tag)
+        room -= _length(name_of_type) + (2 if nested else 1)
+        for name, type_, value, inner_tag in _members(table, struct):
+            label: list[Piece] = [*([("", " ")] if pieces else []), ("field", name), ("", "=")]
+            room -= _length(label)
+            part = self._inline(type_, value, inner_tag, room) if room > 0 else None
+            if part is None:
+                return None
+            room -= _length(part)
+            pieces += [*label, *part]
+        if not nested:
+            return _line(name_of_type, pieces) if pieces or tag else [("detail", "{}")]
+        return name_of_type + ([("", "{"), *pieces, ("", "}")] if pieces or not tag else [])
+
+    def _inline_vector(self, element: Type, values: Sequence[Any], room: int) -> list[Piece] | None:
         if len(values) > ELEMENTS:
             return None
-        joined = _joined((self._inline(element, value, "") for value in values), ", ")
-        return None if joined is None else [("", "["), *joined, ("", "]")]
+        pieces: list[Piece] = []
+        room -= 2
+        for value in values:
+            room -= 2 if pieces else 0
+            part = self._inline(element, value, "", room) if room > 0 else None
+            if part is None:
+                return None
+            room -= _length(part)
+            pieces += [*([("", ", ")] if pieces else []), *part]
+        return [("", "["), *pieces, ("", "]")]
 
     def _scalar_or_numbers(self, type_: Type, value: Any) -> list[Piece]:
         if not isinstance(value, Sequence) or isinstance(value, str):
@@ -194,10 +287,6 @@ def _label(name: str) -> list[Piece]:
     return [("field", name), ("", ":")]
 
 
-def _labelled(name: str, pieces: list[Piece] | None) -> list[Piece] | None:
-    return None if pieces is None else [("field", name), ("", "="), *pieces]
-
-
 def _line(label: list[Piece], pieces: list[Piece]) -> list[Piece]:
     return [*label, ("", " "), *pieces] if label and pieces else label or pieces
 
@@ -210,15 +299,40 @@ def _length(pieces: list[Piece]) -> int:
     return sum(len(text) for _, text in pieces)
 
 
-def _joined(parts: Iterable[list[Piece] | None], separator: str) -> list[Piece] | None:
-    """All parts on one line, or None as soon as one is None or they get too long for any line."""
-    pieces: list[Piece] = []
-    length = 0
-    for part in parts:
-        if part is None or length > ELEMENT_LINE:
-            return None
-        if pieces:
-            pieces.append(("", separator))
-        pieces += part
-        length += _length(part)
-    return pieces
+def _more(count: int, one: str, many: str) -> Node:
+    return Node([("detail", f"... {number_of(count, f'more {one}', f'more {many}')}, which --full shows")], [])
+
+
+def _difference(one: Any, other: Any) -> set[str] | None:
+    """The fields in which two elements differ that are alike; None if they are not, or too large to be told."""
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return set() if _same(one, other) else None
+    if one.keys() != other.keys():
+        return None
+    names = {name for name in one if name in _NAMES and one[name] != other[name]}
+    rest = [name for name in one if name not in _NAMES]
+    return names if _same([one[name] for name in rest], [other[name] for name in rest]) else None
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are the same, as far as `COMPARED` parts of them tell."""
+    pairs = [(one, other)]
+    for _ in range(COMPARED):
+        if not pairs:
+            return True
+        mine, theirs = pairs.pop()
+        if mine is theirs:
+            continue
+        if type(mine) is not type(theirs):
+            return False
+        if isinstance(mine, dict):
+            if list(mine) != list(theirs):
+                return False
+            mine, theirs = list(mine.values()), list(theirs.values())
+        if isinstance(mine, list | tuple):
+            if len(mine) != len(theirs) or len(mine) > COMPARED:
+                return False
+            pairs += zip(mine, theirs, strict=True)
+        elif mine != theirs and repr(mine) != repr(theirs):  # NaN is shown as NaN
+            return False
+    return False

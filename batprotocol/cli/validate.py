@@ -8,7 +8,7 @@ from itertools import groupby
 
 from batprotocol.cli.dump import kind_of
 from batprotocol.cli.output import Output
-from batprotocol.cli.reading import read
+from batprotocol.cli.reading import place_of, read
 from batprotocol.cli.sources import Found, messages
 from batprotocol.cli.text import number_of, printable
 
@@ -17,10 +17,10 @@ __all__ = ["validate"]
 
 def validate(arguments: Sequence[str], output: Output, *, quiet: bool) -> None:
     """Check the messages that these arguments name, and print a line for each good file unless told to be quiet."""
-    tallies = []
+    tallies: list[_Tally] = []
     with output.progress(quiet) as progress:
         for (_, path), group in groupby(messages(arguments), lambda found: (found.file, found.path)):
-            tally = _Tally()
+            tally = _Tally(previous=tallies[-1].previous if tallies else "")
             for found in group:
                 tally.add(found, output)
                 progress.at(found.share)
@@ -42,15 +42,19 @@ class _Tally:
     faults: int = 0
     events: int = 0
     last: str = ""
+    previous: str = ""
 
     def add(self, found: Found, output: Output) -> None:
         """Count one message, and report what is wrong with it."""
         self.messages += 1
-        reading = None if found.fault else read(found.data, strict=True)
+        reading = None if found.fault else read(found.data, strict=True, place=place_of(found.name, self.previous))
+        self.previous = found.name
         if reading is None or reading.fault is not None:
             self.faults += 1
             output.error(found.name, str(reading.fault) if reading else found.fault)
             return
+        if reading.doubt:
+            output.remark(found.name, reading.doubt)
         self.last = kind_of(reading)
         if reading.message is not None:
             self.events += len(reading.message.events)

@@ -17,7 +17,7 @@ from batprotocol.conversation import hosts, jobs, periodic, registration, simula
 from batprotocol.conversation.automaton import Phase, Registration
 from batprotocol.conversation.rules import DEFAULT_RULE_SET, RULE_SETS, Violation
 from batprotocol.conversation.state import CallRecord, HostRecord, JobRecord, ProbeRecord, State
-from batprotocol.errors import DecodeError
+from batprotocol.errors import DecodeError, an
 from batprotocol.model import (
     BATSIM_TO_EDC,
     AllStaticExternalEventsHaveBeenInjectedEvent,
@@ -482,7 +482,7 @@ class Conversation:
             return self.receive(value)
         if isinstance(value, Message) and expected is _Expected.REPLY:
             return self._replied(value)
-        self._out_of_turn(f"expected {expected.value}, got a {type(value).__name__}")
+        self._out_of_turn(f"expected {expected.value}, got {an(type(value).__name__)}")
         return self._state.found
 
     def _replied(self, message: Message) -> list[Violation]:

@@ -19,7 +19,7 @@ __all__ = ["HostSetText", "describe", "members", "read_hosts"]
 
 _PLAIN = re.compile(r"[0-9]+(?:-[0-9]+)?(?: [0-9]+(?:-[0-9]+)?)*", re.ASCII)
 """What Batsim reads as anybody would."""
-_NUMBER = re.compile(r"[\t\n\v\f\r]*\+?0*([0-9]+)", re.ASCII)
+_NUMBER = re.compile(r"[\t\n\v\f\r]*\+?0*([1-9][0-9]*|0)", re.ASCII)
 """What C++'s `stoi` takes of a text: white space, a sign, digits. It ignores whatever comes after them."""
 _HIGHEST: Final = 2**31 - 1  # of an int
 _DIGITS: Final = 10  # that it has; int() of a million of them takes its time

@@ -68,7 +68,7 @@ class Message(Value, frozen=True):
             indent: spaces for each level, or None: one line.
 
         Doubles are written in the shortest form that reads back equal. `EncodeError` names a field that the wire
-        cannot carry.
+        cannot carry, or says that the text would be too long (`batprotocol.wire.json.MAX_TEXT`), or the `indent` wrong.
         """
         text: str = formats["json"].dumps(self, indent=indent)
         return text

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from batprotocol.errors import EncodeError, shown
+from batprotocol.errors import EncodeError, an, shown
 from batprotocol.model import Doubles, Message, ProtocolEnum, Value
 from batprotocol.wire.binding import ENVELOPE, MAX_DEPTH, RANGES, class_of, enum_of, member_of, wrapped
 
@@ -64,7 +64,7 @@ def _checks(class_: type[Any]) -> list[tuple[str, _Check]]:
 
     table = TABLES.get(class_.__name__)
     if table is None or class_of(table.name) is not class_ or table.name == ENVELOPE:
-        raise EncodeError(f"expected a value of the protocol, got a {class_.__name__}")
+        raise EncodeError(f"expected a value of the protocol, got {an(class_.__name__)}")
     return [(field.name, _optional(field)) for field in table.fields if field.type.kind != "utype"]
 
 
@@ -126,13 +126,12 @@ def _double(value: Any, depth: int) -> None:
 
 def _integer(kind: str) -> _Check:
     least, most = RANGES[kind]
-    article = "an" if kind == "int32" else "a"
 
     def check_integer(value: Any, depth: int) -> None:
         if isinstance(value, bool) or not hasattr(type(value), "__index__"):
             _refuse(f"an integer ({kind})", value)
         if not least <= operator.index(value) <= most:
-            raise EncodeError(f"expected {article} {kind}, in [{least}, {most}], got {shown(value)}")
+            raise EncodeError(f"expected {an(kind)}, in [{least}, {most}], got {shown(value)}")
 
     return check_integer
 
@@ -144,7 +143,7 @@ def _enum(name: str) -> _Check:
         if type(value) is enum:
             return
         if isinstance(value, ProtocolEnum | bool) or not isinstance(value, int):
-            _refuse(f"a {name}", value)
+            _refuse(an(name), value)
         check_number(value, depth)
 
     return check_enum
@@ -173,7 +172,7 @@ def _table(name: str) -> _Check:
 
     def check_table(value: Any, depth: int) -> None:
         if type(value) is not class_:
-            _refuse(f"a {name}", value)
+            _refuse(an(name), value)
         _fields(value, depth + 1)
 
     return check_table

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 
 from batprotocol._schema import codec
-from batprotocol.errors import DecodeError, EncodeError
+from batprotocol.errors import DecodeError, EncodeError, an
 from batprotocol.model import Message
 from batprotocol.wire import check, reader, tree
 from batprotocol.wire.layout import STUMBLES, Doubt
@@ -36,7 +36,7 @@ def as_bytes(data: bytes | bytearray | memoryview) -> bytes:
         return data
     if isinstance(data, bytearray | memoryview):
         return bytes(data)
-    raise DecodeError(f"a binary message is bytes, got a {type(data).__name__}")
+    raise DecodeError(f"a binary message is bytes, got {an(type(data).__name__)}")
 
 
 def read_carefully(data: bytes) -> Message:
@@ -57,7 +57,7 @@ def decode(data: bytes | bytearray | memoryview) -> Message:
 def encode(message: Message) -> bytes:
     """Write a message as a flatbuffer."""
     if not isinstance(message, Message):
-        raise EncodeError(f"expected a Message, got a {type(message).__name__}")
+        raise EncodeError(f"expected a Message, got {an(type(message).__name__)}")
     try:
         data: bytes = codec.encode(message)
     except _CANNOT_WRITE as error:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from batprotocol.errors import DecodeError, EncodeError
+from batprotocol.errors import DecodeError, EncodeError, an
 from batprotocol.model import EDCHelloEvent, Message
 from batprotocol.wire import binary, json
 
@@ -41,7 +41,7 @@ def encode_init(text: str) -> bytes:
     b'\\x02\\x00\\x00\\x00hi'
     """
     if not isinstance(text, str):
-        raise EncodeError(f"expected a string, got a {type(text).__name__}")
+        raise EncodeError(f"expected a string, got {an(type(text).__name__)}")
     try:
         data = text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:

@@ -8,11 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from batprotocol.errors import DecodeError, EncodeError
+from batprotocol.errors import DecodeError, EncodeError, an, shown
 from batprotocol.model import Doubles, Message
 from batprotocol.wire import binary
 
-__all__ = ["decode", "dumps", "encode"]
+__all__ = ["MAX_TEXT", "decode", "dumps", "encode"]
+
+MAX_TEXT = 2**28
+"""About how many characters the JSON text of a message may have.
+
+A small flatbuffer may let thousands of its tables share one long string or vector, and JSON has to repeat it each time.
+Where the text would be longer than this even with each escape and each number at its shortest, it is not written.
+"""
 
 
 def decode(
@@ -35,12 +42,16 @@ def decode(
         except UnicodeEncodeError as error:
             raise DecodeError(f"the text is not Unicode: {error.reason}", "", error.start) from None
     elif not isinstance(data, bytes | bytearray | memoryview):
-        raise DecodeError(f"a JSON message is text or bytes, got a {type(data).__name__}")
+        raise DecodeError(f"a JSON message is text or bytes, got {an(type(data).__name__)}")
     data = bytes(data)
-    message = binary.engine(binary.ENGINE).decode_json(data)
+    read_plain = binary.engine(binary.ENGINE).decode_json
+    message = read_plain(data)
     if message is None:
         from batprotocol.wire import dialect, tree
 
+        plainer = dialect.plainer(data)
+        message = read_plain(plainer) if plainer is not data else None
+    if message is None:
         message = tree.to_message(dialect.read(data, strict, skipped))
     return message
 
@@ -49,7 +60,7 @@ def encode(message: Message, indent: int | None = None) -> bytes:
     """Write a message as the JSON that Batsim reads from its socket: one line, with the NUL that ends it.
 
     Raises:
-        EncodeError: a field holds what the wire cannot carry; `path` names it.
+        EncodeError: as `dumps`.
     """
     return dumps(message, indent).encode() + b"\0"
 
@@ -64,21 +75,45 @@ def dumps(message: Message, indent: int | None = None) -> str:
     Non-ASCII characters are escaped; NaN and infinities are written as `NaN`, `Infinity` and `-Infinity`.
 
     Raises:
-        EncodeError: a field holds what the wire cannot carry; `path` names it.
+        EncodeError: a field holds what the wire cannot carry, and `path` names it; or the text would be longer than
+            `MAX_TEXT`; or `indent` is no number of spaces.
     """
     if not isinstance(message, Message):
-        raise EncodeError(f"expected a Message, got a {type(message).__name__}")
+        raise EncodeError(f"expected a Message, got {an(type(message).__name__)}")
+    if indent is not None and (type(indent) is not int or indent < 0):
+        raise EncodeError(f"expected a number of spaces or None, got {shown(indent)}", "indent")
     plain = binary.engine(binary.ENGINE).encode_json(message) if indent is None else None
     if plain is None:
         from batprotocol.wire import check, tree
 
+        try:  # first, as a tree shares what the message shares, and the checks go through it each time
+            done: tree.Done = {}
+            written = tree.from_message(message, done)
+            if tree.LARGE in done or indent:
+                _refuse_if_long(written, indent)
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+            check.check(message)
+            raise
         check.check(message)
-        plain = text(tree.from_message(message), indent)
+        plain = _text(written, indent)
     return plain
 
 
 def text(tree: dict[str, Any], indent: int | None = None) -> str:
-    """The JSON text of a wire tree."""
+    """The JSON text of a wire tree. `EncodeError` if it would be longer than `MAX_TEXT`."""
+    _refuse_if_long(tree, indent)
+    return _text(tree, indent)
+
+
+def _refuse_if_long(tree: dict[str, Any], indent: int | None) -> None:
+    size, _ = _least_size(tree, indent or 0, {})
+    if size > MAX_TEXT:
+        raise EncodeError(
+            f"the JSON text would have more than {MAX_TEXT:,} characters: parts of the message recur in it"
+        )
+
+
+def _text(tree: dict[str, Any], indent: int | None) -> str:
     import json
 
     return json.dumps(tree, indent=indent, separators=(",", ": "), default=_plain)
@@ -89,3 +124,29 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Doubles):
         return list(value)
     return value.__index__() if hasattr(value, "__index__") else float(value)
+
+
+def _least_size(value: Any, indent: int, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
+    """How many characters a value takes at least as JSON, and on how many lines of their own its parts are.
+
+    What several parts of a tree share is measured once, so this takes no more time than there is in memory.
+    """
+    kind = type(value)
+    if kind is str:
+        return len(value) + 2, 0
+    if kind is Doubles:
+        return 1 + 4 * len(value), len(value)
+    if kind is not dict and kind is not list and kind is not tuple:
+        return 1, 0
+    found = known.get(id(value))
+    if found is None:
+        size = lines = 0
+        if kind is dict:
+            size = sum(map(len, value)) + 4 * len(value)
+        parts = value.values() if kind is dict else value
+        for part in parts:
+            least, below = (len(part) + 2, 0) if type(part) is str else _least_size(part, indent, known)
+            size += least + 1 + indent * (below + 1)
+            lines += below + 1
+        found = known[id(value)] = (size + (1 if value else 2), lines)  # a comma less than parts
+    return found

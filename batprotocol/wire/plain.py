@@ -21,6 +21,8 @@ __all__ = ["read"]
 
 # A name of an enum's or union's member must not be spelled with escapes, which the standard library's parser hides.
 _ASCII_ESCAPE = re.compile(rb"\\u00[2-7]")
+# The standard library's parser makes an int of it, which has no sign.
+_MINUS_ZERO = re.compile(rb"-0(?![.eE])")
 
 _Read = Callable[[Any, int], Any]
 
@@ -32,7 +34,7 @@ class _NotPlain(Exception):
 def read(data: bytes) -> Message | None:
     """The message in this JSON text, or None if there is more to it."""
     try:
-        if _ASCII_ESCAPE.search(data):
+        if _ASCII_ESCAPE.search(data) or _MINUS_ZERO.search(data):
             return None
         found = json.loads(data.partition(b"\0")[0].decode(), object_pairs_hook=_unique)
         message: Message = _table(ROOT)(found, 1)

@@ -11,7 +11,7 @@ import struct
 from typing import Any, NoReturn
 
 from batprotocol._schema.description import TABLES, UNIONS, Field, Type
-from batprotocol.errors import DecodeError
+from batprotocol.errors import DecodeError, an
 from batprotocol.model.doubles import Doubles
 from batprotocol.wire.binding import MAX_DEPTH, MAX_TABLES, ROOT, names_of
 from batprotocol.wire.tree import Tree, path_of
@@ -88,13 +88,13 @@ class _Reader:
         """Read a table into `tree`; return how many tables that were, and how many levels of them."""
         if depth > MAX_DEPTH:
             self.fail(f"tables nest more than {MAX_DEPTH} deep", position)
-        self.need(position, 4, f"a {name}")
+        self.need(position, 4, an(name))
         vtable = position - int(struct.unpack_from("<i", self.data, position)[0])
-        self.need(vtable, 2, f"the vtable of a {name}")
+        self.need(vtable, 2, f"the vtable of {an(name)}")
         (size,) = struct.unpack_from("<H", self.data, vtable)
         if size < 4 or size % 2:
-            self.fail(f"the vtable of a {name} has an impossible size, {size}", vtable)
-        self.need(vtable, size, f"the vtable of a {name}")
+            self.fail(f"the vtable of {an(name)} has an impossible size, {size}", vtable)
+        self.need(vtable, size, f"the vtable of {an(name)}")
         tables, height = 1, 0
         tags: dict[str, tuple[int, int]] = {}
         for field in TABLES[name].fields:
@@ -104,7 +104,7 @@ class _Reader:
             if not inline:
                 self.absent(field, position, tree)
             elif field.type.kind == "utype":
-                self.need(position + inline, 1, f"the type of a {field.type.name}")
+                self.need(position + inline, 1, f"the type of {an(field.type.name)}")
                 tags[field.name] = (self.data[position + inline], position + inline)
             else:
                 tag = tags.get(f"{field.name}_type", (0, position))
@@ -127,7 +127,7 @@ class _Reader:
         kind = field.type.kind
         if kind in _SCALARS:
             layout = _SCALARS[kind]
-            self.need(place, layout.size, f"a {field.type.name or kind}")
+            self.need(place, layout.size, an(field.type.name or kind))
             (value,) = layout.unpack_from(self.data, place)
             names = names_of(field.type.name) if kind == "enum" else {}
             tree[field.name] = bool(value) if kind == "bool" else names.get(value, value)
@@ -144,7 +144,7 @@ class _Reader:
         if kind == "union":
             members = UNIONS[field.type.name].members
             if not 0 < tag[0] <= len(members):
-                self.fail(f"expected a {field.type.name}, found type {tag[0]} of 1 to {len(members)}", tag[1])
+                self.fail(f"expected {an(field.type.name)}, found type {tag[0]} of 1 to {len(members)}", tag[1])
             member = tree[f"{field.name}_type"] = members[tag[0] - 1]
         return self.child(member, position, depth + 1, tree, field.name)
 

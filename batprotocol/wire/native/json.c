@@ -605,6 +605,9 @@ decode_json(PyObject *module, PyObject *data)
 
 /* Writing */
 
+/* `batprotocol.wire.json.MAX_TEXT`: longer texts are left to the Python writer, which may refuse them. */
+#define MOST_TEXT ((size_t)1 << 28)
+
 typedef struct {
     char *data;
     size_t size, room;
@@ -618,11 +621,10 @@ room_for(Output *output, size_t count)
         return 1;
     }
     size_t room = output->room;
+    if (count > MOST_TEXT - output->size) {
+        return 0; /* the Python writer tells whether this is too long */
+    }
     while (room - output->size < count) {
-        if (room > (size_t)PY_SSIZE_T_MAX / 4) {
-            PyErr_NoMemory();
-            return 0;
-        }
         room *= 2;
     }
     char *data = output->data == output->first ? PyMem_Malloc(room) : PyMem_Realloc(output->data, room);

@@ -1,0 +1,324 @@
+"""Archives of recorded runs -> the bytes of their members, whoever made them.
+
+An archive is read with bounded time, memory and disk. A compressed one may unpack to `UNPACKED`, or if that is more to
+`RATIO` times its own size, and no further: time stays in proportion to the file. Beyond one message at a time, the
+names of the members are in memory, at most `MEMBERS`; a header may have `HEADER` bytes and the decompressor
+`DECOMPRESSOR`. Members of a compressed archive that are not in the order of their names are sorted in a temporary file,
+of at most `SORTED` bytes. What is beyond is refused with a sentence (`ArchiveError`). What can be read of an archive
+that is cut short is read.
+
+The standard library's `tarfile` keeps all members, reads a header whatever its size, and takes quadratic time for some:
+what is needed of the format is read here. This module must not know what a message is.
+"""
+
+from __future__ import annotations
+
+import bz2
+import io
+import lzma
+import re
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from typing import IO, Any, NamedTuple
+
+__all__ = ["MAGIC", "ArchiveError", "Member", "chosen", "in_order"]
+
+UNPACKED = 2**28
+"""To how many bytes any archive may unpack: 256 MiB."""
+RATIO = 500
+"""To how many times its own size an archive may unpack, if that is more. Recorded runs unpack to 6 to 152 times."""
+MEMBERS = 1_000_000
+"""How many members an archive may have."""
+HEADER = 2**20
+"""How many bytes the header of a member may have, long names included: 1 MiB."""
+SORTED = 2**30
+"""How many bytes of members may be put in order on disk: 1 GiB."""
+DECOMPRESSOR = 2**27
+"""How much memory the decompressor may take: 128 MiB, twice what `xz -9` asks for."""
+
+MAGIC = ((0, b"\xfd7zXZ\0"), (0, b"\x1f\x8b\x08"), (0, b"BZh"), (257, b"ustar"))
+"""Where an archive starts with what."""
+
+_CHUNK = 2**16
+_DIGITS = re.compile(r"([0-9]+)", re.ASCII)
+_BROKEN = (lzma.LZMAError, zlib.error, EOFError, OSError, ValueError)
+_BLOCK = 512
+_DECOMPRESSORS: dict[bytes, Callable[[], Any]] = {
+    b"\xfd7zXZ\0": lambda: lzma.LZMADecompressor(memlimit=DECOMPRESSOR),
+    b"\x1f\x8b": lambda: _Gzip(),
+    b"BZh": bz2.BZ2Decompressor,
+}
+
+
+class ArchiveError(Exception):
+    """Why an archive is not read, or not to its end, as a part of a sentence."""
+
+
+class Member(NamedTuple):
+    """A member of an archive: its name, its size, and what reads it, chunk by chunk."""
+
+    name: str
+    size: int
+    content: Callable[[], Iterator[bytes]]
+
+
+class _Gzip:
+    """`zlib`'s decompressor with the manners of the others."""
+
+    def __init__(self) -> None:
+        self._stream = zlib.decompressobj(wbits=31)
+
+    def decompress(self, data: bytes, most: int) -> bytes:
+        return self._stream.decompress(self._stream.unconsumed_tail + data, most)
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._stream.unconsumed_tail
+
+    @property
+    def eof(self) -> bool:
+        return self._stream.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._stream.unused_data
+
+
+class _Unpacking(io.RawIOBase):
+    """What is in a compressed file, read forward only, and no more of it than `most` bytes."""
+
+    def __init__(self, file: IO[bytes], start: Callable[[], Any], most: int) -> None:
+        self._file = file
+        self._start = start
+        self._most = most
+        self._at = 0
+        self._decompressor = start()
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
+        if whence != io.SEEK_SET or place < self._at:
+            raise io.UnsupportedOperation("an archive is read forward")
+        while self._at < place and self.read(min(_CHUNK, place - self._at)):
+            pass
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._some(len(buffer))
+        buffer[: len(data)] = data
+        self._at += len(data)
+        if self._at > self._most:
+            raise ArchiveError(
+                f"unpacks to more than {self._most:,} bytes; the limit is {UNPACKED:,}, or {RATIO} times its size"
+            )
+        return len(data)
+
+    def _some(self, size: int) -> bytes:
+        data = b""
+        while size and not data:
+            if self._decompressor.eof:
+                rest: bytes = self._decompressor.unused_data or self._file.read(_CHUNK)
+                rest = rest.lstrip(b"\0")  # the padding between streams, and behind the last one
+                if not rest:
+                    if not self._file.read(1):
+                        return b""
+                    self._file.seek(-1, io.SEEK_CUR)
+                    continue
+                self._decompressor = self._start()
+            else:
+                rest = self._file.read(_CHUNK) if self._decompressor.needs_input else b""
+                if not rest and self._decompressor.needs_input:
+                    raise EOFError("the compressed data end before their end")
+            data = self._decompressor.decompress(rest, size)
+        return data
+
+
+def in_order(name: str) -> list[tuple[int, str]]:
+    """What names are sorted by: 99999-b2e.bin comes before 100000-b2e.bin, as the numbers do."""
+    parts = _DIGITS.split(name)
+    digits = [(len(part.lstrip("0")), part.lstrip("0")) if index % 2 else (0, part) for index, part in enumerate(parts)]
+    return [*digits, (0, name)]
+
+
+def chosen(file: IO[bytes], is_chosen: Callable[[str], bool]) -> Iterator[Member | int | ArchiveError]:
+    """The members that are wanted, in the order of their names, after the number of all that are.
+
+    After them, an `ArchiveError` if the archive breaks off or is beyond a limit; also in their place, if nothing at all
+    can be read.
+
+    Args:
+        file: the archive; one can seek in it.
+        is_chosen: whether the member of this name is wanted.
+    """
+    size = file.seek(0, io.SEEK_END)
+    file.seek(0)
+    head = file.read(8)
+    start = next((start for magic, start in _DECOMPRESSORS.items() if head.startswith(magic)), None)
+
+    def unpacked() -> IO[bytes]:
+        file.seek(0)
+        if start is None:
+            return file
+        return io.BufferedReader(_Unpacking(file, start, max(UNPACKED, RATIO * size)), _CHUNK)
+
+    members, count, fault = _listed(unpacked(), is_chosen)
+    if not count and fault:
+        yield fault
+        return
+    yield len(members)
+    ordered = sorted(members, key=lambda member: in_order(member[0]))
+    if start is None:
+        yield from (Member(name, size, _reader(file, place, size)) for name, size, place in ordered)
+    elif ordered == members:
+        source = unpacked()
+        yield from (Member(name, size, _reader(source, place, size)) for name, size, place in ordered)
+    elif sum(size for _, size, _ in ordered) > SORTED:
+        yield ArchiveError(f"has more than {SORTED:,} bytes of messages that are not in the order of their names")
+        return
+    else:
+        yield from _sorted(unpacked(), members)
+    if fault:
+        yield fault
+
+
+_Listed = list[tuple[str, int, int]]
+"""Name, size, and place in the archive of members."""
+
+
+def _listed(file: IO[bytes], is_chosen: Callable[[str], bool]) -> tuple[_Listed, int, ArchiveError | None]:
+    """The members that are wanted, how many there are in all, and why the archive could not be read to its end."""
+    members: _Listed = []
+    count = 0
+    try:
+        for name, size, place in _files(file):
+            count += 1
+            if count > MEMBERS:
+                return members, count, ArchiveError(f"has more than {MEMBERS:,} members")
+            if is_chosen(name):
+                members.append((name, size, place))
+    except ArchiveError as error:
+        return members, count, error
+    except _BROKEN:
+        if count:
+            return members, count, ArchiveError(f"breaks off after {count} members: it is cut short or damaged")
+        return members, count, ArchiveError("is not a tar archive, or not a whole one")
+    return members, count, None
+
+
+def _files(file: IO[bytes]) -> Iterator[tuple[str, int, int]]:
+    """Name, size and place of the members that are files. What is no tar archive ends in one of `_BROKEN`."""
+    place = 0
+    long_name, long_size = "", None
+    while True:
+        header = file.read(_BLOCK)
+        if (not header and place and not long_name and long_size is None) or (
+            len(header) == _BLOCK and not any(header)
+        ):
+            return
+        if len(header) < _BLOCK or sum(header) - sum(header[148:156]) + 8 * ord(" ") != _number(header[148:156]):
+            raise EOFError
+        kind, size = header[156:157], _number(header[124:136])
+        if size < 0:
+            raise EOFError
+        place += _BLOCK
+        if kind in _HEADERS:
+            if size > HEADER:
+                raise ArchiveError(f"has a header of {size:,} bytes, and the limit is {HEADER:,}")
+            content = file.read(size)
+            if len(content) < size:
+                raise EOFError
+            if kind == b"L":
+                long_name = content.rstrip(b"\0").decode(errors="replace")
+            elif kind == b"x":
+                records = _records(content)
+                long_name = records.get(b"path", b"").decode(errors="replace") or long_name
+                long_size = int(records[b"size"]) if b"size" in records else None
+        elif kind in b"123456":  # links, devices and folders have no content
+            long_name, long_size, size = "", None, 0
+        else:
+            size = size if long_size is None else long_size
+            if kind in (b"0", b"\0", b"7"):
+                name = long_name or _name(header)
+                if not name.endswith("/"):
+                    yield name.removeprefix("./"), size, place
+            long_name, long_size = "", None
+        place += -(-size // _BLOCK) * _BLOCK
+        if size and kind not in _HEADERS:
+            file.seek(place - 1)
+            if not file.read(1):  # the content is cut
+                raise EOFError
+        else:
+            file.seek(place)
+
+
+_HEADERS = (b"L", b"K", b"x", b"g")
+"""Headers with a content of their own: GNU's long names and links, and those of POSIX."""
+
+
+def _number(field: bytes) -> int:
+    if field[0] & 0x80:
+        return int.from_bytes(field[1:], "big") if field[0] == 0x80 else -1
+    return int(field.strip(b" \0") or b"0", 8)
+
+
+def _name(header: bytes) -> str:
+    """The name in the header of a member; of archives of POSIX, it may come in two pieces."""
+    name, prefix = (header[start:end].partition(b"\0")[0] for start, end in ((0, 100), (345, 500)))
+    is_posix = header[257:263] == b"ustar\0" and prefix
+    return (prefix + b"/" + name if is_posix else name).decode(errors="replace")
+
+
+def _records(content: bytes) -> dict[bytes, bytes]:
+    """The records of a POSIX header: each is its own size, a blank, a name, "=", what it says, and a line break."""
+    records = {}
+    at = 0
+    while at < len(content) and content[at]:
+        digits, blank, _ = content[at : at + 20].partition(b" ")
+        end = at + int(digits)
+        name, equals, value = content[at + len(digits) + 1 : end - 1].partition(b"=")
+        if not (blank and equals) or end > len(content):
+            raise EOFError
+        records[name] = value
+        at = end
+    return records
+
+
+def _reader(file: IO[bytes], place: int, size: int) -> Callable[[], Iterator[bytes]]:
+    def content() -> Iterator[bytes]:
+        left = size
+        try:
+            file.seek(place)
+            while left:
+                chunk = file.read(min(left, _CHUNK))
+                if not chunk:
+                    raise EOFError
+                left -= len(chunk)
+                yield chunk
+        except _BROKEN:
+            raise ArchiveError("could not be read: the archive is cut short or damaged") from None
+
+    return content
+
+
+def _sorted(file: IO[bytes], members: _Listed) -> Iterator[Member]:
+    """The same members in the order of their names, by way of a temporary file."""
+    places = {}
+    with tempfile.TemporaryFile() as copy:
+        for number, (_, size, place) in enumerate(members):
+            places[number] = copy.tell()
+            try:
+                for chunk in _reader(file, place, size)():
+                    copy.write(chunk)
+            except ArchiveError:
+                places[number] = -1
+        for number in sorted(places, key=lambda number: in_order(members[number][0])):
+            name, size, _ = members[number]
+            yield Member(name, size, _reader(copy, places[number], size))
