@@ -15,19 +15,22 @@ _KINDS = {
 }  # fmt: skip
 _VECTORS = {"string": "STRINGS", "float64": "DOUBLES", "uint32": "NUMBERS", "table": "TABLES"}
 _EVENTS = "Event"
-_RECURRING = {"call_me_later_id", "host_allocation", "host_ids", "key", "probe_id", "profile_id", "storage_name"}
+_RECURRING = {
+    "call_me_later_id", "host_allocation", "host_ids", "key", "probe_id", "profile_id", "storage_name",
+    "now", "timestamp",
+}  # fmt: skip
 
 _HEAD = """\
 /* The schema as data for the native engine. Written by tools/compile_schema.py; never edited by hand. */
 
 enum Kind { BOOL, ENUM, INT32, UINT32, UINT64, DOUBLE, STRING, TABLE, UNION, STRINGS, DOUBLES, NUMBERS, TABLES };
 
-/* A field of a table. `entry` is where the vtable has its offset, `tag` where it has that of a union's tag; `place` and
-   `tag_place` are where we write them. `index` says which table, union or enum it is. Texts that come again and again
-   have `recurs` set, job ids do not. */
+/* A field of a table. `length` is that of its name, here and below. `entry` is where the vtable has its offset, `tag`
+   where it has that of a union's tag; `place` and `tag_place` are where we write them. `index` says which table, union
+   or enum it is. Texts and times that come again and again have `recurs` set, job ids do not. */
 typedef struct {
     const char *name;
-    uint8_t kind, required, optional, recurs, place, tag_place;
+    uint8_t length, kind, required, optional, recurs, place, tag_place;
     uint16_t entry, tag;
     int16_t index;
     int64_t number; /* the default of integers, enums and booleans */
@@ -38,7 +41,7 @@ typedef struct {
 typedef struct {
     const char *name;
     const Field *fields;
-    uint8_t count, wrapper, event, size, wide;
+    uint8_t length, count, wrapper, event, size, wide;
     uint16_t first_vtable;
 } Table;
 
@@ -50,6 +53,7 @@ typedef struct {
 
 typedef struct {
     const char *name;
+    uint8_t length;
     int8_t number;
 } EnumValue;
 
@@ -90,7 +94,8 @@ def write(schema: Schema) -> str:
     rows = [f'{{"{name}", {len(schema.unions[name].members)}, MEMBERS_{name}}}' for name in numbers["union"]]
     parts.append(f"\nstatic const Union UNIONS_[] = {{\n{_lines(rows)}}};\n\n")
     for name in numbers["enum"]:
-        values = ", ".join(f'{{"{value}", {number}}}' for value, number in schema.enums[name].values.items())
+        members = schema.enums[name].values.items()
+        values = ", ".join(f'{{"{value}", {len(value)}, {number}}}' for value, number in members)
         parts.append(f"static const EnumValue VALUES_{name}[] = {{{values}}};\n")
     rows = [f'{{"{name}", {len(schema.enums[name].values)}, VALUES_{name}}}' for name in numbers["enum"]]
     parts.append(f"\nstatic const Enum ENUMS_[] = {{\n{_lines(rows)}}};\n\n")
@@ -135,7 +140,7 @@ def _field(table: Table, f: Field, layouts: Layouts, numbers: dict[str, dict[str
     real = repr(f.default or 0.0) if f.type.kind == "float64" else "0.0"
     index = numbers[which.kind][which.name] if which.kind in numbers else -1
     return (
-        f'{{"{f.name}", {kind}, {int(f.required)}, {int(f.optional)}, {int(f.name in _RECURRING)}, '
+        f'{{"{f.name}", {len(f.name)}, {kind}, {int(f.required)}, {int(f.optional)}, {int(f.name in _RECURRING)}, '
         f"{places[f.name]}, {places[tag.name]}, {4 + 2 * f.slot}, {4 + 2 * tag.slot}, {index}, {number}, {real}}}"
     )
 
@@ -146,6 +151,6 @@ def _table(table: Table, layouts: Layouts, event: bool) -> str:
     fields = f"FIELDS_{table.name}" if count else "NULL"
     wide = 1 if layout.wide is None else layout.wide
     return (
-        f'{{"{table.name}", {fields}, {count}, {int(is_wrapper(table))}, {int(event)}, {layout.size}, {wide}, '
-        f"{layout.first_vtable}}}"
+        f'{{"{table.name}", {fields}, {len(table.name)}, {count}, {int(is_wrapper(table))}, {int(event)}, '
+        f"{layout.size}, {wide}, {layout.first_vtable}}}"
     )

@@ -1,0 +1,166 @@
+/* Which value stands for which table of the schema, and how it is made and taken apart.
+
+   The schema has tables that no person needs: those that wrap a union or an enum because flatbuffers cannot nest
+   unions, and the one that gives each event its timestamp. They are known here, so that to those who read and write
+   every table is its fields. This knows no format. */
+
+#ifndef BATPROTOCOL_BINDING_H
+#define BATPROTOCOL_BINDING_H
+
+#include "engine.h"
+
+/* A class that stands for a table of a union, which has this tag there. */
+typedef struct {
+    PyTypeObject *class;
+    int tag;
+} Member;
+
+/* The places of a union's members, of which most stay empty: a member is at the first place from place_of() on that was
+   empty when it came, and behind the last place is the first. */
+#define MEMBER_BITS 7
+#define MEMBER_PLACES (1 << MEMBER_BITS)
+
+static inline int
+place_of(PyTypeObject *class)
+{
+    return (int)((uint64_t)(uintptr_t)class * 0x9E3779B97F4A7C15u >> (64 - MEMBER_BITS));
+}
+
+/* The values. This is filled once, by bind(), and never changes after but for enum members that come on demand. */
+typedef struct {
+    int done;
+    PyTypeObject *classes[TABLE_COUNT];         /* NULL for the tables that no value stands for */
+    uint8_t simple[TABLE_COUNT];                /* whether instances have their slots and nothing else */
+    Py_ssize_t slots[TABLE_COUNT][MOST_FIELDS]; /* where each field is, seen from the start of all */
+    Py_ssize_t timestamp;                       /* where every event has its timestamp */
+    Member members[UNION_COUNT][MEMBER_PLACES]; /* the classes that stand for a union's tables, by place_of() */
+    PyTypeObject *enums[ENUM_COUNT];
+    PyObject *enum_members[ENUM_COUNT][256]; /* by number + 128 */
+    PyTypeObject *doubles;
+    Py_ssize_t doubles_slot;
+    PyObject *read_carefully, *write_carefully;
+} Bound;
+
+extern Bound bound;
+
+#define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
+
+/* A new reference to the member of an enum; unknown numbers make one. */
+PyObject *enum_member(int index, int number);
+
+/* A new reference to the value of a field that is absent, or NULL without an exception if it is required. */
+PyObject *absent(const Field *field);
+
+/* A new vector of doubles that takes over a reference to its bytes, or NULL. */
+PyObject *make_doubles(PyObject *bytes);
+
+/* The fields of a table lie in the slots of the value that stands for it. Tables without a class have theirs loose, but
+   in slots too: the field that a wrapper wraps, or an event's timestamp and the event. Either way,
+   SLOT(fields.start, bound.slots[number][index]) is a field. */
+typedef struct {
+    void *start;
+    PyObject *value; /* NULL if the table has no class */
+    PyObject *loose[2];
+} Fields;
+
+/* Make room for the fields of a table, all of which are then to be filled in; 0 without memory. Values have no part in
+   garbage collection and nothing but slots in them, which makes this short. An event gets its timestamp with its
+   envelope. */
+static inline int
+new_fields(int number, Fields *fields)
+{
+    PyTypeObject *class = bound.classes[number];
+    fields->value = NULL;
+    fields->start = fields->loose;
+    if (!class) {
+        return 1;
+    }
+    PyObject *value;
+    if (!bound.simple[number]) {
+        value = class->tp_alloc(class, 0);
+    }
+    else if ((value = PyObject_Malloc((size_t)class->tp_basicsize))) {
+        value = PyObject_Init(value, class);
+    }
+    else {
+        PyErr_NoMemory();
+    }
+    if (!value) {
+        return 0;
+    }
+    if (TABLES_[number].event) {
+        SLOT(value, bound.timestamp) = NULL;
+    }
+    fields->start = fields->value = value;
+    return 1;
+}
+
+/* An event with the timestamp of its envelope, of which it takes over the reference. */
+static inline PyObject *
+with_timestamp(PyObject *event, PyObject *timestamp)
+{
+    SLOT(event, bound.timestamp) = timestamp;
+    return event;
+}
+
+/* The value that stands for a table whose fields are filled in, which it takes over. */
+static inline PyObject *
+value_of(int number, Fields *fields)
+{
+    if (fields->value) {
+        return fields->value;
+    }
+    if (number != ENVELOPE) {
+        return fields->loose[0];
+    }
+    return with_timestamp(fields->loose[1], fields->loose[0]);
+}
+
+/* Give up the fields of a table of which only the first so many are filled in, perhaps with NULL. */
+static inline void
+drop_fields(int number, Fields *fields, int count)
+{
+    for (int index = 0; index < TABLES_[number].count; index++) {
+        PyObject **field = &SLOT(fields->start, bound.slots[number][index]);
+        if (index < count) {
+            Py_XDECREF(*field);
+        }
+        *field = NULL;
+    }
+    Py_XDECREF(fields->value);
+}
+
+/* The tag of the table that a value stands for in a union, or 0. */
+static inline int
+tag_of(int index, PyObject *value)
+{
+    const Member *members = bound.members[index];
+    int place = place_of(Py_TYPE(value));
+    while (members[place].class && members[place].class != Py_TYPE(value)) {
+        place = (place + 1) % MEMBER_PLACES;
+    }
+    return members[place].tag;
+}
+
+/* The fields of the table that a value stands for, borrowed; 0 if the value is of another class. A field is NULL if the
+   value lacks it. */
+static inline int
+fields_of(int number, PyObject *value, Fields *fields)
+{
+    fields->start = value;
+    if (bound.classes[number]) {
+        return Py_TYPE(value) == bound.classes[number];
+    }
+    fields->start = fields->loose;
+    fields->loose[0] = value;
+    if (number == ENVELOPE) {
+        fields->loose[0] = tag_of(EVENTS, value) ? SLOT(value, bound.timestamp) : NULL;
+        fields->loose[1] = value;
+    }
+    return 1;
+}
+
+/* The function of the module that binds the engine, once, to the classes of the values. */
+PyObject *bind(PyObject *module, PyObject *arguments);
+
+#endif
