@@ -1,0 +1,209 @@
+"""Do the tests bite? Changes the code at random places, and runs the tests of the room that was changed.
+
+    python tools/mutants.py                         # 200 mutants over all rooms
+    python tools/mutants.py --rooms edc --mutants 20 --seed 7 --jobs 2
+
+What is changed (a comparison, a boolean, a number, an operator, a loop) and how, is cosmic-ray's (`pip install -e
+'.[mutants]'`); where, is drawn evenly from all places of the rooms. A mutant that no test notices is printed with its
+difference: write the test that it shows to be missing, or see that the change changes nothing. The tree is copied, so
+the working copy stays as it is. It must not know of any test by name: which folder judges which room, `ROOMS` says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = {
+    "builder": ("batprotocol/builder", "tests/builder"),
+    "conversation": ("batprotocol/conversation", "tests/conversation"),
+    "edc": ("batprotocol/edc", "tests/edc"),
+    "wire": ("batprotocol/wire", "tests/wire"),
+}
+"""Where a room's code is, and the tests that are to notice when it is changed."""
+
+UNCHANGING = {
+    "core/RemoveDecorator",  # mostly @property and @dataclass: the room would not even be imported
+    "core/VariableInserter",
+    "core/VariableReplacer",
+}
+"""Operators of cosmic-ray that are not used."""
+
+
+class Mutant(NamedTuple):
+    """One change: a place of a module, and which operator of cosmic-ray changes it, for the how manieth time."""
+
+    room: str
+    module: str
+    operator: str
+    occurrence: int
+    line: int
+
+
+class Outcome(NamedTuple):
+    """What became of a mutant: "killed", "survived" or "time-out" (which counts as noticed), and what was changed."""
+
+    mutant: Mutant
+    fate: str
+    difference: str
+    seconds: float
+
+
+def modules_of(room: str) -> list[Path]:
+    """The modules of a room, in order."""
+    path = ROOT / ROOMS[room][0]
+    return sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
+
+
+def unread_spans(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Where a change changes nothing: annotations, which are never evaluated."""
+    spans = []
+    for node in ast.walk(ast.parse(source)):
+        for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+            if isinstance(annotation, ast.expr):
+                end = (annotation.end_lineno or 0, annotation.end_col_offset or 0)
+                spans.append(((annotation.lineno, annotation.col_offset), end))
+        if isinstance(node, ast.If) and getattr(node.test, "id", None) == "TYPE_CHECKING":
+            spans.append(((node.lineno, 0), (node.end_lineno or 0, node.end_col_offset or 0)))
+    return spans
+
+
+def places(room: str) -> Iterator[list[Mutant]]:
+    """The places of a room that can be changed, each with its mutants."""
+    from cosmic_ray.commands.init import init
+    from cosmic_ray.work_db import WorkDB
+
+    for module in modules_of(room):
+        spans = unread_spans(module.read_text(encoding="utf-8"))
+        found: dict[tuple[int, int], list[Mutant]] = defaultdict(list)
+        with tempfile.TemporaryDirectory() as folder:
+            database = WorkDB(str(Path(folder) / "session.sqlite"), WorkDB.Mode.create)
+            try:
+                init([module], database, {})
+                items = [item.mutations[0] for item in database.work_items]
+            finally:
+                database.close()
+        for item in items:
+            start = tuple(item.start_pos)
+            if item.operator_name in UNCHANGING or any(first <= start < last for first, last in spans):
+                continue
+            name = str(module.relative_to(ROOT))
+            found[start].append(Mutant(room, name, item.operator_name, item.occurrence, start[0]))
+        yield from (found[start] for start in sorted(found))
+
+
+def drawn(rooms: Sequence[str], count: int, seed: int) -> list[Mutant]:
+    """So many mutants, each at another place, drawn evenly from all places."""
+    chance = random.Random(seed)
+    candidates = [mutants for room in rooms for mutants in places(room)]
+    return [chance.choice(mutants) for mutants in chance.sample(candidates, min(count, len(candidates)))]
+
+
+def copied_tree(folder: Path) -> Path:
+    """A copy of the tree with all that the tests need, the compiled engine and the recordings included."""
+    copy = folder / ROOT.name
+    files = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    engines = [str(path.relative_to(ROOT)) for path in ROOT.glob("batprotocol/**/*.so")]
+    for name in [*files.stdout.split("\0"), *engines]:
+        if name and (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, copy / name)
+    return copy
+
+
+def tests_of(room: str, copy: Path, timeout: float | None) -> tuple[str, float]:
+    """Run the tests of a room until one fails: "killed", "survived" or "time-out", and the seconds that it took."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", ROOMS[room][1]]
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(copy)}
+    began = time.monotonic()
+    process = subprocess.Popen(
+        command, cwd=copy, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        fate = "killed" if process.wait(timeout) else "survived"
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, 9)
+        process.wait()
+        fate = "time-out"
+    return fate, time.monotonic() - began
+
+
+def tried(mutant: Mutant, copy: Path, timeout: float) -> Outcome:
+    """Change a copy, run the tests, and put the copy right again."""
+    import difflib
+
+    from cosmic_ray.mutating import use_mutation
+    from cosmic_ray.plugins import get_operator
+
+    with use_mutation(copy / mutant.module, get_operator(mutant.operator)(), mutant.occurrence) as (before, after):
+        lines = difflib.unified_diff(before.splitlines(), (after or "").splitlines(), n=0, lineterm="")
+        difference = "\n".join(line for line in lines if line[:2] not in ("--", "++", "@@"))
+        fate, seconds = tests_of(mutant.room, copy, timeout)
+    return Outcome(mutant, fate, difference, seconds)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Draw, try, and tell."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rooms", nargs="+", choices=ROOMS, default=list(ROOMS), help="all unless told otherwise")
+    parser.add_argument("--mutants", type=int, default=200, metavar="N", help="how many (default: 200)")
+    parser.add_argument("--seed", type=int, default=0, help="which ones (default: 0)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="how many at once")
+    options = parser.parse_args(arguments)
+    mutants = drawn(options.rooms, options.mutants, options.seed)
+    outcomes = []
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
+        copies: SimpleQueue[Path] = SimpleQueue()
+        for number in range(options.jobs):
+            copies.put(copied_tree(Path(folder) / str(number)))
+        usual = {}
+        for room in options.rooms:
+            copy = copies.get()
+            fate, usual[room] = tests_of(room, copy, None)
+            copies.put(copy)
+            print(f"{room}: its tests take {usual[room]:.0f} s", flush=True)
+            if fate != "survived":
+                print(f"the tests in {ROOMS[room][1]} fail before anything is changed", file=sys.stderr)
+                return 2
+
+        def work(mutant: Mutant) -> Outcome:
+            copy = copies.get()
+            try:
+                return tried(mutant, copy, 4 * usual[mutant.room] + 30)
+            finally:
+                copies.put(copy)
+
+        for number, outcome in enumerate(pool.map(work, mutants), 1):
+            outcomes.append(outcome)
+            place = f"{outcome.mutant.module}:{outcome.mutant.line}"
+            operator = outcome.mutant.operator.removeprefix("core/")
+            print(f"{number}/{len(mutants)} {outcome.fate:9} {outcome.seconds:5.1f} s {place} {operator}", flush=True)
+            if outcome.fate == "survived":
+                print(outcome.difference, flush=True)
+    for room in options.rooms:
+        own = [outcome for outcome in outcomes if outcome.mutant.room == room]
+        noticed = sum(outcome.fate != "survived" for outcome in own)
+        print(f"{room}: {noticed} of {len(own)} noticed")
+    noticed = sum(outcome.fate != "survived" for outcome in outcomes)
+    print(f"{noticed} of {len(outcomes)} noticed ({noticed / max(1, len(outcomes)):.1%})")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
