@@ -46,12 +46,12 @@ def plainer(data: bytes) -> bytes:
 
 
 def _plainer(oddity: re.Match[bytes]) -> bytes:
-    text = oddity[0]
-    if oddity[1] is not None:
+    text, group = oddity[0], oddity.lastindex
+    if group == 1:
         return b'"' + oddity[1] + b'"'
-    if oddity[2] is not None:
-        return b"\n".join([b" " * len(line) for line in text.split(b"\n")])
-    return text
+    if group is None:
+        return text
+    return b"\n".join([b" " * len(line) for line in text.split(b"\n")]) if b"\n" in text else b" " * len(text)
 
 
 # No pattern may be ambiguous: a text that almost matches must not be tried in many ways (a test counts the steps).
