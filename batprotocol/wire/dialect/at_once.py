@@ -1,0 +1,105 @@
+"""What is usual in a message, read many tokens at a time: members that are scalars, runs of elements of a vector.
+
+Whatever does not match here is read token by token, and means the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+from batprotocol._schema.description import TABLES, UNIONS, Field, Type
+from batprotocol.wire.binding import RANGES, names_of
+from batprotocol.wire.dialect.tokens import REAL, real
+
+__all__ = ["AFTER", "MEMBER", "NUMERIC", "PLAIN_NUMBER", "RUNS", "TEXT", "Plan", "elements_of", "plan_of"]
+
+_SPACE = rb"[ \t\r\n]*"
+_SCALAR = rb'(?:"([ !#-\[\]-~]*)"|(-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)|(true|false|null))'
+PLAIN_NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+MEMBER = re.compile(_SPACE + rb'"([ !#-\[\]-~]*)"' + _SPACE + rb":" + _SPACE + _SCALAR + _SPACE + rb"([,}])")
+TEXT, NUMERIC, _LITERAL, AFTER = 2, 3, 4, 5
+
+
+def _run(element: bytes, flags: int = 0) -> re.Pattern[bytes]:
+    """Elements with their commas, up to one that is not like this or to the end of the vector."""
+    element = _SPACE + element + _SPACE
+    return re.compile(element + rb"(?=[,\]])(?:," + element + rb"(?=[,\]]))*", flags)
+
+
+_ANY_REAL = rb"(?:" + REAL.encode() + rb")"
+RUNS = {
+    "string": _run(rb'"[ !#-\[\]-~]*"'),
+    "uint32": _run(rb"(?:0|[1-9][0-9]{0,8})"),
+    "float64": _run(rb"(?:" + _ANY_REAL + rb'|"' + _ANY_REAL + rb'")', re.IGNORECASE),
+}
+_TEXTS = re.compile(r'"([^"]*)"')
+
+
+def elements_of(kind: str, run: bytes) -> list[Any]:
+    """The elements in a run of them."""
+    if kind == "string":
+        return _TEXTS.findall(run.decode("ascii"))
+    texts = run.translate(None, b'"').split(b",")
+    if kind == "uint32":
+        return list(map(int, texts))
+    try:
+        return list(map(float, texts))
+    except ValueError:
+        return [real(text) for text in run.decode("ascii").translate({ord('"'): None}).split(",")]
+
+
+class Plan(NamedTuple):
+    """What reading a table takes.
+
+    `plain` has for the name of each scalar field: its name as text, which group of `MEMBER` holds its value where that
+    is plain, and what makes the value of the group, or None.
+    """
+
+    fields: dict[str, Field]
+    names: list[str]
+    required: list[str]
+    absent: list[tuple[str, bool, Any]]
+    plain: dict[bytes, tuple[str, int, Callable[[bytes], Any]]]
+
+
+@cache
+def plan_of(table: str) -> Plan:
+    fields = {field.name: field for field in TABLES[table].fields}
+    absent = []
+    for field in fields.values():
+        default, given = field.default, field.optional
+        if field.type.kind == "enum":
+            default, given = names_of(field.type.name).get(default, default), True
+        elif default is not None and field.type.kind != "utype":
+            given = True
+        absent.append((field.name, given, default))
+    plain = {name.encode(): (name, *found) for name, field in fields.items() if (found := _plain(field.type))}
+    required = [name for name, field in fields.items() if field.required]
+    return Plan(fields, list(fields), required, absent, plain)
+
+
+def _plain(type_: Type) -> tuple[int, Callable[[bytes], Any]] | None:
+    if type_.kind == "string":
+        return TEXT, lambda text: text.decode("ascii")
+    if type_.kind == "float64":
+        return NUMERIC, float
+    if type_.kind == "bool":
+        return _LITERAL, {b"true": True, b"false": False}.get
+    if type_.kind == "enum":
+        return TEXT, {name.encode(): name for name in names_of(type_.name).values()}.get
+    if type_.kind == "utype":
+        return TEXT, {name.encode(): name for name in UNIONS[type_.name].members}.get
+    if type_.kind in RANGES:
+        least, most = RANGES[type_.kind]
+
+        def integer(text: bytes) -> int | None:
+            if len(text) > 20 or not text.lstrip(b"-").isdigit():
+                return None
+            number = int(text)
+            return number if least <= number <= most else None
+
+        return NUMERIC, integer
+    return None

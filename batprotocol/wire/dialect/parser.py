@@ -1,0 +1,306 @@
+"""The reader of the dialect: from the message down to its scalars, guided by the schema's description."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from batprotocol._schema.description import ENUMS, UNIONS, Field, Type
+from batprotocol.errors import an
+from batprotocol.model import Doubles
+from batprotocol.wire.binding import MAX_DEPTH, RANGES, ROOT, names_of
+from batprotocol.wire.dialect.at_once import (
+    AFTER,
+    MEMBER,
+    NUMERIC,
+    PLAIN_NUMBER,
+    RUNS,
+    TEXT,
+    Plan,
+    elements_of,
+    plan_of,
+)
+from batprotocol.wire.dialect.skipping import Skipping
+from batprotocol.wire.dialect.tokens import CLOSING, DOUBLE, INTEGER, NUMERAL, WORD, quoted, real
+from batprotocol.wire.tree import Tree, path_of
+
+__all__ = ["read"]
+
+# The dialect takes any byte for a boolean, and checks a union's tag against its members later.
+_RANGES = RANGES | {"bool": (0, 255), "utype": (0, 255)}
+
+
+def read(data: bytes, strict: bool, skipped: list[str] | None) -> Tree:
+    """The wire tree of a message in JSON, or a `DecodeError` that says what is wrong with it, and where.
+
+    Args:
+        data: the text.
+        strict: refuse fields that the schema does not have. False skips them.
+        skipped: a list to which the paths of skipped fields are appended.
+
+    Whatever the text, this takes time in proportion to its size.
+    """
+    return _Parser(data, strict, skipped).message()
+
+
+class _Parser(Skipping):
+    """One reading of a message."""
+
+    def __init__(self, data: bytes, strict: bool, skipped: list[str] | None) -> None:
+        super().__init__(data)
+        self.strict = strict
+        self.skipped = skipped
+
+    def message(self) -> Tree:
+        if self.peek() == b"":
+            self.fail("expected a JSON object, found nothing")
+        if self.peek() != b"{":
+            self.fail(f"expected '{{' to open {an(ROOT)}, found {self.found()}")
+        self.tree = {}
+        self.table(ROOT, 1, self.tree)
+        if self.peek() != b"":
+            self.fail(f"expected the end of the text after the message, found {self.found()}")
+        return self.tree
+
+    def table(self, name: str, depth: int, tree: Tree) -> None:
+        """Read the table that starts here into `tree`, the fields in the order of the schema."""
+        if depth > MAX_DEPTH:
+            self.fail(f"tables nest more than {MAX_DEPTH} deep")
+        opening = self.peek()
+        if opening not in CLOSING:
+            self.fail(f"expected '{{' to open {an(name)}, found {self.found()}")
+        self.at += 1
+        plan = plan_of(name)
+        # The dialect also takes a table as a vector of all its fields in order, without their names.
+        unnamed = plan.names if opening == b"[" else None
+        seen: set[str] = set()
+        closed = self.peek() == CLOSING[opening]
+        while not closed:
+            closed = unnamed is None and self.plain_members(plan, tree, seen)
+            if not closed:
+                self.member(name, plan.fields, unnamed, depth, tree, seen)
+                closed = self.peek() == CLOSING[opening]
+                if not closed:
+                    self.expect(b",", "a field")
+        if unnamed and len(seen) != len(unnamed):
+            self.fail(f"expected all {len(unnamed)} fields of {name}, found {len(seen)}")
+        for required in plan.required:
+            if required not in tree:
+                self.path.append(required)
+                self.fail(f"this field of {name} is required and missing")
+        self.at += 1
+        if list(tree) != plan.names:
+            read = dict(tree)
+            tree.clear()
+            for field, has_default, default in plan.absent:
+                if field in read:
+                    tree[field] = read[field]
+                elif has_default:
+                    tree[field] = default
+
+    def plain_members(self, plan: Plan, tree: Tree, seen: set[str]) -> bool:
+        """Read members as far as they are plain; return whether the table's closing brace was reached."""
+        while member := MEMBER.match(self.data, self.at):
+            known = plan.plain.get(member[1])
+            if known is None:
+                name = member[1].decode("ascii")
+                if self.strict or name in plan.fields:
+                    return False
+                if self.skipped is not None:
+                    self.skipped.append(path_of([*self.path, name]))
+            else:
+                name, group, convert = known
+                text = member[group]
+                if text is None and group == NUMERIC and member[TEXT] and PLAIN_NUMBER.fullmatch(member[TEXT]):
+                    text = member[TEXT]
+                value = None if text is None or name in seen else convert(text)
+                if value is None:
+                    return False
+                tree[name] = value
+                seen.add(name)
+            if member[AFTER] == b"}":
+                self.at = member.end() - 1
+                return True
+            self.at = member.end()
+        return False
+
+    def member(
+        self,
+        table: str,
+        fields: dict[str, Field],
+        unnamed: list[str] | None,
+        depth: int,
+        tree: Tree,
+        seen: set[str],
+    ) -> None:
+        """Read one `name: value` of a table, or just the value of the next of its fields."""
+        self.peek()
+        start = self.at
+        if unnamed is None:
+            name = self.key()
+            self.expect(b":", f"the name {name!r}")
+        elif len(seen) < len(unnamed):
+            name = unnamed[len(seen)]
+        else:
+            self.fail(f"{table} has no more than {len(unnamed)} fields")
+        field = fields.get(name)
+        self.path.append(name)
+        if field is None:
+            if self.strict:
+                self.fail(f"{table} has no field of this name", start)
+            if self.skipped is not None:
+                self.skipped.append(path_of(self.path))
+            self.skip(depth + 1)
+        elif field.type.kind not in ("string", "table", "union", "vector") or not self.is_null():
+            if name in seen:
+                self.fail("this field is given more than once", start)
+            self.value(field, depth, tree)
+            seen.add(name)
+        self.path.pop()
+
+    def is_null(self) -> bool:
+        self.peek()
+        word = WORD.match(self.data, self.at)
+        if word and word[0] == b"null":
+            start = self.at
+            self.at = word.end()
+            if self.peek() in (b",", b"}", b"]"):
+                return True
+            self.at = start
+        return False
+
+    def value(self, field: Field, depth: int, tree: Tree) -> None:
+        """Read a field's value into the tree of its table."""
+        name, type_ = field.name, field.type
+        if type_.kind == "string":
+            tree[name] = self.text()
+        elif type_.kind == "vector":
+            assert type_.element
+            self.vector(name, type_.element, depth, tree)
+        elif type_.kind in ("table", "union"):
+            member = type_.name if type_.kind == "table" else self.union_member(field, depth, tree)
+            child: Tree = {}
+            tree[name] = child
+            self.table(member, depth + 1, child)
+        else:
+            tree[name] = self.number(type_, field.optional)
+
+    def text(self) -> str:
+        if self.peek() not in (b'"', b"'"):
+            self.fail(f"expected a string, found {self.found()}")
+        return self.string()
+
+    def vector(self, name: str, element: Type, depth: int, tree: Tree) -> None:
+        if self.peek() != b"[":
+            self.fail(f"expected '[' to open a vector, found {self.found()}")
+        self.at += 1
+        items: list[Any] = []
+        tree[name] = items
+        closed = self.peek() == b"]"
+        while not closed:
+            run = RUNS[element.kind].match(self.data, self.at) if element.kind in RUNS else None
+            if run:
+                items += elements_of(element.kind, run[0])
+                self.at = run.end()
+            else:
+                self.element(element, depth, items)
+            closed = self.peek() == b"]"
+            if not closed:
+                self.expect(b",", "an element")
+        self.at += 1
+        if element.kind == "float64":
+            tree[name] = Doubles(items)
+
+    def element(self, element: Type, depth: int, items: list[Any]) -> None:
+        """Read one element of a vector."""
+        self.path.append(f"[{len(items)}]")
+        if element.kind == "string":
+            items.append(self.text())
+        elif element.kind == "table":
+            child: Tree = {}
+            items.append(child)
+            self.table(element.name, depth + 1, child)
+        else:
+            items.append(self.number(element, optional=False))
+        self.path.pop()
+
+    def union_member(self, field: Field, depth: int, tree: Tree) -> str:
+        """The table of a union's value, from the type before it or, as the C++ parser does, right after it."""
+        type_name = f"{field.name}_type"
+        member = tree.get(type_name)
+        if member is None:
+            self.peek()
+            start, path = self.at, list(self.path)
+            self.jump(depth + 1)
+            self.expect(b",", "a union without its type before it")
+            if self.key() == type_name:
+                self.expect(b":", f"the name {type_name!r}")
+                self.path[-1] = type_name
+                member = tree[type_name] = self.number(Type("utype", field.type.name), optional=False)
+            self.at, self.path = start, path
+            if member is None:
+                self.fail(f"expected {type_name!r} right before or right after this union")
+        if member == "NONE":
+            self.fail(f"{an(field.type.name)} must not be NONE")
+        return str(member)
+
+    def number(self, type_: Type, optional: bool) -> Any:
+        """A scalar field's value: a number, a name, or either of them in a string."""
+        what, text, start = self.scalar()
+        if text == "null" and what != NUMERAL:
+            if optional:
+                return None
+            self.fail("this field cannot be null", start)
+        if type_.kind == "bool" and text in ("true", "false"):
+            return text == "true"
+        if type_.kind == "float64":
+            return self.double(text, start)
+        if what != NUMERAL and (text[:1].isalpha() or text[:1] == "_"):
+            return self.named(type_, text, start)
+        if not INTEGER.fullmatch(text.rstrip(" ")):
+            what = "a number with a fraction or exponent" if what == NUMERAL else what
+            self.fail(f"expected {self.described(type_)}, found {what}, {quoted(text)}", start)
+        return self.integer(type_, text.strip(), start)
+
+    @staticmethod
+    def described(type_: Type) -> str:
+        if type_.name:
+            return an(type_.name)
+        return "true or false" if type_.kind == "bool" else f"an integer ({type_.kind})"
+
+    def double(self, text: str, start: int) -> float:
+        text = text.rstrip(" ")
+        if not DOUBLE.fullmatch(text):
+            self.fail(f"expected a double, found {quoted(text)}", start)
+        return real(text)
+
+    def integer(self, type_: Type, text: str, start: int) -> Any:
+        least, most = _RANGES[type_.kind]
+        digits = text.lstrip("+-")
+        base = 16 if digits[:2] in ("0x", "0X") else 10
+        digits = (digits[2:] if base == 16 else digits).lstrip("0")
+        value = int(digits[:32] or "0", base) * (-1 if text.startswith("-") else 1)
+        if not least <= value <= most or len(digits) > 32:
+            self.fail(f"expected {self.described(type_)}, in [{least}, {most}], found {quoted(text)}", start)
+        if type_.kind == "bool":
+            return bool(value)
+        if type_.kind == "utype":
+            members = UNIONS[type_.name].members
+            if value > len(members):
+                self.fail(f"expected {an(type_.name)}, found type {value} of 1 to {len(members)}", start)
+            return ("NONE", *members)[value]
+        return names_of(type_.name).get(value, value) if type_.kind == "enum" else value
+
+    def named(self, type_: Type, text: str, start: int) -> Any:
+        """An enum's or a union's member by name; names separated by spaces are or-ed, as the C++ parser does."""
+        if type_.kind == "utype":
+            if text != "NONE" and text not in UNIONS[type_.name].members:
+                self.fail(f"{type_.name} has no member {quoted(text)}", start)
+            return text
+        if type_.kind != "enum":
+            self.fail(f"expected {self.described(type_)}, found {quoted(text)}", start)
+        values, number = ENUMS[type_.name].values, 0
+        for word in text.split(" "):
+            if word not in values:
+                self.fail(f"{type_.name} has no member {quoted(word)}", start)
+            number |= values[word]
+        return names_of(type_.name).get(number, number)
