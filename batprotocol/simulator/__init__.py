@@ -1,0 +1,1 @@
+"""An embedded Batsim: the same protocol and the same results, without SimGrid."""
