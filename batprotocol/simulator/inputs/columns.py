@@ -84,6 +84,11 @@ class JobColumns:
         """The names of the profiles that the rows use, each once, in the order of their first use."""
         return list(self._profile_names)
 
+    @property
+    def most_resources(self) -> int:
+        """The largest number of resources; 0 without rows."""
+        return max(self._resources, default=0)
+
     def duplicate(self) -> tuple[int, int] | None:
         """The first row whose name an earlier one has, and that earlier one, by their numbers; None if all differ."""
         # Hashes are enough to see that all names differ, and a fraction of the names' size.

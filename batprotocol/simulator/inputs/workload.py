@@ -119,6 +119,8 @@ class Workload:
     """The file that it was read from, or ""."""
     profiles: dict[str, WorkloadProfile]
     """The profiles by their full names. Not to be changed."""
+    resource_count: int
+    """How many hosts the workload is made for (`nb_res`); what its largest job asks for unless told otherwise."""
 
     def __init__(
         self,
@@ -149,7 +151,13 @@ class Workload:
 
     @classmethod
     def of_columns(
-        cls, name: str, filename: str, profiles: Mapping[str, WorkloadProfile], columns: JobColumns
+        cls,
+        name: str,
+        filename: str,
+        profiles: Mapping[str, WorkloadProfile],
+        columns: JobColumns,
+        *,
+        resource_count: int | None = None,
     ) -> Workload:
         """The workload of these profiles, by their names inside the workload, and jobs, which are sorted here.
 
@@ -158,12 +166,15 @@ class Workload:
         """
         made = cls.__new__(cls)
         made._settle(name, filename, profiles, columns)
+        if resource_count is not None:
+            made.resource_count = resource_count
         return made
 
     def _settle(self, name: str, filename: str, profiles: Mapping[str, WorkloadProfile], columns: JobColumns) -> None:
         check_profiles(profiles, name)
         _check_uses(profiles, columns)
         columns.sort()
+        self.resource_count = columns.most_resources
         self.name = name
         self.filename = filename
         self.profiles = {f"{name}!{given}": _full(profile, name) for given, profile in profiles.items()}
@@ -177,6 +188,7 @@ class Workload:
         other = Workload.__new__(Workload)
         other.name = name
         other.filename = self.filename
+        other.resource_count = self.resource_count
         cut = len(self.name) + 1
         other.profiles = {
             f"{name}!{given[cut:]}": _full(_local(profile, self.name), name) for given, profile in self.profiles.items()
