@@ -1,8 +1,8 @@
 """The inputs of a simulation: workloads, a platform, external events.
 
 Values first (`hosts`, `network`, `zones`, `graphs`, `platform`; `columns`, `workload`; `events`): plain, unchanging,
-shared by all copies of a simulation. The readers make them of files, and refuse a wrong file with the place of the fault
-before anything runs:
+shared by all copies of a simulation. The readers make them of files, and refuse a wrong file with the place of the
+fault before anything runs:
 
 - `read_platform`: `xml`, `elements` and `units` give what `platform_xml` makes hosts and zones of; `machines` then
   tells the master, computation and storage hosts apart and numbers them.

@@ -17,7 +17,9 @@ _SPACE = b" \t\r\n"
 
 
 def read_external_events(path: str | os.PathLike[str], *, name: str = "ee0") -> ExternalEventList:
-    """The events of a file: lines such as `{"type": "generic", "timestamp": 10, "data": "down"}`; empty ones are skipped.
+    """The events of a file with lines such as `{"type": "generic", "timestamp": 10, "data": "down"}`.
+
+    Empty lines are skipped.
 
     Args:
         path: the file.

@@ -20,7 +20,8 @@ import os
 import re
 import zlib
 from collections.abc import Iterator
-from typing import IO, NamedTuple
+from io import BufferedReader
+from typing import NamedTuple
 
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile
@@ -92,7 +93,7 @@ def _lines(filename: str) -> Iterator[tuple[int, str]]:
     with open(filename, "rb") as raw:
         compressed = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
-        stream: IO[bytes] = gzip.GzipFile(fileobj=raw) if compressed else raw
+        stream: gzip.GzipFile | BufferedReader = gzip.GzipFile(fileobj=raw) if compressed else raw
         number = 0
         try:
             while line := stream.readline(_LONGEST_LINE):

@@ -16,6 +16,10 @@ from batprotocol.model import FinalJobState
 __all__ = ["EnergyRow", "JobRow", "MachineStatesRow", "Observer", "Observers", "PStateRow", "Totals"]
 
 
+SHORTEST = 1e-5
+"""How many seconds a job that took no time took as files tell it."""
+
+
 class JobRow(msgspec.Struct, frozen=True, kw_only=True):
     """A job that has ended or was rejected: a row of jobs.csv.
 
@@ -28,7 +32,8 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
         requested_time: its walltime in seconds, or None.
         final_state: how it ended.
         starting_time: when its execution began, in seconds; None if it was rejected.
-        execution_time: how long it ran, in seconds; None if it was rejected. Files show 0 as 1e-5.
+        execution_time: how long it ran, in seconds; None if it was rejected. What files and the properties below tell
+            counts 0 as 1e-5, as Batsim does.
         allocated_resources: its hosts (`0-3 8`); "" if it was rejected.
         consumed_energy: what its hosts consumed while it ran, in joules; -1 where energy is not measured; None if
             it was rejected.
@@ -52,11 +57,15 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
         return self.final_state is FinalJobState.COMPLETED_SUCCESSFULLY
 
     @property
+    def shown_execution_time(self) -> float | None:
+        """Its execution time, 1e-5 instead of 0."""
+        return SHORTEST if self.execution_time == 0 else self.execution_time
+
+    @property
     def finish_time(self) -> float | None:
         """When its execution ended, in seconds."""
-        if self.starting_time is None or self.execution_time is None:
-            return None
-        return self.starting_time + self.execution_time
+        runtime = self.shown_execution_time
+        return None if self.starting_time is None or runtime is None else self.starting_time + runtime
 
     @property
     def waiting_time(self) -> float | None:
@@ -72,8 +81,17 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def stretch(self) -> float | None:
         """Its turnaround time / its execution time: its slowdown."""
-        turnaround = self.turnaround_time
-        return None if turnaround is None or not self.execution_time else turnaround / self.execution_time
+        turnaround, runtime = self.turnaround_time, self.shown_execution_time
+        return None if turnaround is None or runtime is None else turnaround / runtime
+
+    @property
+    def host_count(self) -> int:
+        """How many hosts it had; 0 if it was rejected."""
+        count = 0
+        for part in self.allocated_resources.split():
+            first, _, last = part.partition("-")
+            count += int(last) - int(first) + 1 if last else 1
+        return count
 
 
 class MachineStatesRow(NamedTuple):
