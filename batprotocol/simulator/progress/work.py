@@ -1,0 +1,86 @@
+"""The walk through a job's profile, part after part, and how far it has come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from batprotocol.model import (
+    KillProgress,
+    KillProgressAtomicProfile,
+    KillProgressSequentialProfile,
+    SequentialCompositionProfile,
+)
+from batprotocol.simulator.inputs import WorkloadProfile
+
+__all__ = ["Part", "Walk"]
+
+
+class Part:
+    """A profile of the walk: a composition that is gone through, or what runs now.
+
+    Attributes:
+        profile_id: its full name.
+        profile: what it is.
+        repetition: how often a composition has been gone through.
+        index: which of its parts runs, from 0.
+    """
+
+    __slots__ = ("index", "profile", "profile_id", "repetition")
+
+    def __init__(self, profile_id: str, profile: WorkloadProfile) -> None:
+        self.profile_id = profile_id
+        self.profile = profile
+        self.repetition = 0
+        self.index = 0
+
+
+class Walk:
+    """The parts of a job's profile that are executed, one after the other.
+
+    Attributes:
+        leaf: what runs now, or None once all is done.
+        return_code: what the job returns, once all is done.
+    """
+
+    __slots__ = ("_above", "leaf", "return_code")
+
+    def __init__(self, profile_id: str, find: Callable[[str], WorkloadProfile]) -> None:
+        self._above: list[Part] = []
+        self.leaf: Part | None = None
+        self.return_code = 0
+        self._descend(profile_id, find)
+
+    def _descend(self, profile_id: str, find: Callable[[str], WorkloadProfile]) -> None:
+        part = Part(profile_id, find(profile_id))
+        while isinstance(part.profile.profile, SequentialCompositionProfile):
+            self._above.append(part)
+            first = part.profile.profile.profile_ids[0]
+            part = Part(first, find(first))
+        self.leaf = part
+
+    def go_on(self, return_code: int, find: Callable[[str], WorkloadProfile]) -> None:
+        """What ran has returned this code: the next part runs, or all is done."""
+        self.leaf = None
+        while self._above and return_code == 0:
+            part = self._above[-1]
+            sequence = part.profile.profile
+            assert isinstance(sequence, SequentialCompositionProfile)
+            part.index += 1
+            if part.index == len(sequence.profile_ids):
+                if part.repetition + 1 >= sequence.repetition_count:
+                    return_code = part.profile.return_code
+                    self._above.pop()
+                    continue
+                part.index = 0
+                part.repetition += 1
+            self._descend(sequence.profile_ids[part.index], find)
+            return
+        self.return_code = return_code
+
+    def progress(self, of_leaf: float) -> KillProgress:
+        """How far the walk has come, given the progress of what runs now."""
+        assert self.leaf is not None, "what is done has no progress"
+        progress: KillProgress = KillProgressAtomicProfile(self.leaf.profile_id, of_leaf)
+        for part in reversed(self._above):
+            progress = KillProgressSequentialProfile(part.profile_id, part.repetition, part.index, progress)
+        return progress

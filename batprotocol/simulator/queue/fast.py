@@ -1,0 +1,200 @@
+"""The fast queue: absolute times in a heap, so that an event costs the same however much is under way.
+
+What has become void stays in the heap until its time comes: each entry carries a number, and whoever it is for knows
+the number of the one that is still valid.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from heapq import heappop, heappush
+from typing import Any
+
+from batprotocol.simulator.machine.machine import Machine
+from batprotocol.simulator.machine.task import Task
+from batprotocol.simulator.queue.actor import Actor, Mailbox
+from batprotocol.simulator.queue.base import Queue
+
+__all__ = ["FastQueue"]
+
+
+class FastQueue(Queue):
+    """See the module."""
+
+    __slots__ = ("_costs", "_heap", "_next", "_ready")
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        platform = machine.platform
+        self._costs = [platform.message_cost(host) for host in (*machine.hosts, platform.master)]
+        self._heap: list[tuple[float, int, Any]] = []
+        self._next = 0
+        self._ready: deque[Actor] = deque()
+
+    def run(self, simulator: Any) -> bool:
+        ready, heap = self._ready, self._heap
+        while True:
+            while ready:
+                actor = ready.popleft()
+                if not actor.is_dead:
+                    actor.run(simulator)
+                    if simulator.has_spoken:
+                        return True
+            if not self.machine.sharing.is_settled:
+                self._settle()
+            if not heap:
+                return False
+            time, number, what = heappop(heap)
+            if isinstance(what, Mailbox):
+                self.now = time
+                self._deliver(what)
+            elif what.alarm == number:
+                self.now = time
+                what.alarm = None
+                if isinstance(what, Task):
+                    self._end(what)
+                else:
+                    self._time_out(what)
+
+    # What actors do
+
+    def start(self, actor: Actor) -> None:
+        self._ready.append(actor)
+
+    def spawn(self, actor: Actor, children: Iterable[Actor]) -> None:
+        self._ready.extend(children)
+        self._ready.append(actor)
+
+    def pause(self, actor: Actor, calls: int) -> None:
+        self._ready.append(actor)
+
+    def sleep(self, actor: Actor, duration: float) -> None:
+        self._next = number = self._next + 1
+        actor.alarm = number
+        heappush(self._heap, (self.now + duration, number, actor))
+
+    def post(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
+        if mailbox.receiver is not None and mailbox.transfer is None:
+            mailbox.transfer = (message, mailbox.receiver, actor)
+            mailbox.receiver.alarm = None
+            mailbox.receiver = None
+            self._next = number = self._next + 1
+            heappush(self._heap, (self.now + self._costs[actor.host], number, mailbox))
+        else:
+            mailbox.inbox.append((actor, message))
+
+    def receive(self, actor: Actor, mailbox: Mailbox, timeout: float | None = None) -> None:
+        if mailbox.inbox:
+            sender, message = mailbox.inbox.popleft()
+            mailbox.transfer = (message, sender, actor)
+            self._next = number = self._next + 1
+            heappush(self._heap, (self.now + self._costs[sender.host], number, mailbox))
+            return
+        mailbox.receiver = actor
+        if timeout is not None:
+            actor.message = mailbox  # where it waits, should the time-out come
+            self.sleep(actor, timeout)
+
+    def execute(self, actor: Actor, task: Task, timeout: float | None = None) -> None:
+        if self.machine.has_energy:
+            self.machine.read_task(task, self.now)
+        actor.in_time = True
+        task.owner = actor
+        task.since = self.now
+        if task.latency > 0.0 or not task.weights:
+            self._schedule(task, self.now + task.latency)
+        else:
+            self.machine.sharing.add(task)
+        if timeout is not None:
+            actor.message = task  # what it waits for, should the time-out come
+            self.sleep(actor, timeout)
+
+    def wait(self, actor: Actor, timeout: float | None) -> None:
+        actor.in_time = True
+        if actor.message is True:
+            actor.message = None
+            self._ready.append(actor)
+        elif timeout is not None:
+            self.sleep(actor, timeout)
+        else:
+            actor.alarm = True
+
+    def wake(self, actor: Actor) -> None:
+        if actor.alarm is None:  # it has not even begun to wait
+            actor.message = True
+        else:
+            actor.alarm = None
+            self._ready.append(actor)
+
+    def kill(self, actor: Actor) -> None:
+        actor.is_dead = True
+        actor.alarm = None
+
+    def drop(self, task: Task) -> None:
+        task.owner = None
+        task.alarm = None
+        if task.number in self.machine.sharing.tasks:
+            task.remains = self.remaining(task)
+            if self.machine.has_energy:
+                self.machine.read_task(task, self.now)
+            self.machine.sharing.remove(task)
+
+    def remaining(self, task: Task) -> float:
+        return max(0.0, task.remains - task.rate * (self.now - task.since))
+
+    # What happens
+
+    def _deliver(self, mailbox: Mailbox) -> None:
+        message, first, second = mailbox.transfer
+        mailbox.transfer = None
+        mailbox.owner.message = message
+        self._ready.append(first)  # whoever came first goes on first
+        self._ready.append(second)
+
+    def _schedule(self, task: Task, time: float) -> None:
+        self._next = number = self._next + 1
+        task.alarm = number
+        heappush(self._heap, (time, number, task))
+
+    def _end(self, task: Task) -> None:
+        if task.latency > 0.0:  # only that is over
+            task.latency = 0.0
+            task.since = self.now
+            self.machine.sharing.add(task)
+            return
+        machine = self.machine
+        if machine.has_energy:
+            machine.read_task(task, self.now)
+        task.remains = 0.0
+        machine.sharing.remove(task)
+        owner = task.owner
+        if owner is not None:
+            task.owner = None
+            owner.alarm = None
+            if not owner.is_dead:
+                owner.message = None
+                self._ready.append(owner)
+
+    def _time_out(self, actor: Actor) -> None:
+        waited = actor.message
+        if isinstance(waited, Mailbox):
+            waited.receiver = None
+            actor.message = None
+        elif isinstance(waited, Task):
+            waited.owner = None
+            actor.message = None
+        actor.in_time = False
+        self._ready.append(actor)
+
+    def _settle(self) -> None:
+        machine, now = self.machine, self.now
+        before = (lambda task: machine.read_task(task, now)) if machine.has_energy else None
+        for task, rate in machine.sharing.settle(before):
+            if task.since < now:
+                task.remains = max(0.0, task.remains - rate * (now - task.since))
+            task.since = now
+            if task.rate > 0.0:
+                self._schedule(task, now + task.remains / task.rate)
+            else:
+                task.alarm = None
