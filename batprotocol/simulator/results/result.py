@@ -11,7 +11,7 @@ from batprotocol.simulator.results.observing import JobRow, Observer, Totals
 from batprotocol.simulator.results.statistics import Statistics
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from batprotocol.simulator.results.summary import Summary
 
 __all__ = ["JobRows", "Result"]
 
@@ -137,11 +137,11 @@ class Result:
         """What Batsim's schedule.json holds, key by key."""
         return self._statistics.schedule()
 
-    def summary(self, width: int = 80) -> RenderableType:
+    def summary(self) -> Summary:
         """What a terminal shows: the numbers, and utilisation and queue over time, for `rich.print`."""
-        from batprotocol.simulator.results.summary import summary
+        from batprotocol.simulator.results.summary import Summary
 
-        return summary(self, width)
+        return Summary(self)
 
     def __str__(self) -> str:
         from batprotocol.simulator.results.summary import facts

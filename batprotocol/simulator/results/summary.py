@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -14,10 +14,12 @@ from batprotocol.model import FinalJobState
 if TYPE_CHECKING:
     from batprotocol.simulator.results.result import Result
 
-__all__ = ["chart", "facts", "summary"]
+__all__ = ["Summary", "chart", "facts"]
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _HEIGHT = 4
+_MARGIN = 10  # of the numbers beside a chart
+_WIDEST = 100
 _UNITS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 _WORDS = (
     (FinalJobState.COMPLETED_SUCCESSFULLY, "succeeded"),
@@ -28,32 +30,42 @@ _WORDS = (
 )
 
 
-def summary(result: Result, width: int = 80) -> RenderableType:
-    """The numbers, and below them utilisation and queue over time."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="bold")
-    table.add_column()
-    for name, value in facts(result):
-        table.add_row(name, Text(value))
-    if not result.nb_jobs_finished:
-        return table
-    columns = max(min(width - 12, 100), 10)
-    end = duration(result.makespan)
-    axis = Text("0 s".ljust(columns - len(end)) + end, style="dim")
+class Summary:
+    """The numbers of a result, and below them utilisation and queue over time, as wide as the console; for `rich`."""
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        result = self.result
+        table = Table.grid(padding=(0, 2))
+        table.add_column(style="bold")
+        table.add_column()
+        for name, value in facts(result):
+            table.add_row(name, Text(value))
+        yield table
+        if result.nb_jobs_finished:
+            yield Text()
+            yield _charts(result, min(max(options.max_width - _MARGIN, 10), _WIDEST))
+
+
+def _charts(result: Result, columns: int) -> Table:
     utilisation = result.utilisation_over_time(columns)
     queue = result.queue_over_time(columns)
-    most = max(queue, default=0.0)
-    highest = max(max(utilisation, default=0.0), 1.0)
-    charts = Table.grid(padding=(0, 1))
-    charts.add_column(justify="right", style="dim")
-    charts.add_column(no_wrap=True)
-    charts.add_row("", Text("utilisation", style="bold"))
-    _add_chart(charts, utilisation, highest, f"{highest:.0%}", "green")
-    charts.add_row("", axis)
-    charts.add_row("", Text("jobs waiting", style="bold"))
-    _add_chart(charts, queue, most or 1.0, f"{most:.4g}", "yellow")
-    charts.add_row("", axis)
-    return Group(table, Text(), charts)
+    highest = max(*utilisation, 1.0)
+    most = max(queue)
+    end = duration(result.makespan)
+    axis = Text("0 s".ljust(columns - len(end)) + end, style="dim", no_wrap=True)
+    table = Table.grid(padding=(0, 1))
+    table.add_column(justify="right", style="dim", no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_row("", Text("utilisation", style="bold"))
+    _add_chart(table, utilisation, highest, f"{highest:.0%}", "green")
+    table.add_row("", axis)
+    table.add_row("", Text("jobs waiting", style="bold"))
+    _add_chart(table, queue, most or 1.0, f"{most:.4g}", "yellow")
+    table.add_row("", axis)
+    return table
 
 
 def _add_chart(table: Table, values: Sequence[float], highest: float, label: str, style: str) -> None:
@@ -79,7 +91,7 @@ def facts(result: Result) -> list[tuple[str, str]]:
         found += [
             ("makespan", duration(result.makespan)),
             ("waiting time", f"{duration(result.mean_waiting_time)} mean, {duration(result.max_waiting_time)} at most"),
-            ("slowdown", f"{result.mean_slowdown:.3g} mean, {result.max_slowdown:.3g} at most"),
+            ("slowdown", f"{_ratio(result.mean_slowdown)} mean, {_ratio(result.max_slowdown)} at most"),
             (
                 "turnaround time",
                 f"{duration(result.mean_turnaround_time)} mean, {duration(result.max_turnaround_time)} at most",
@@ -91,6 +103,10 @@ def facts(result: Result) -> list[tuple[str, str]]:
     if not result.is_complete:
         found.append(("end", "the simulation did not come to its end"))
     return found
+
+
+def _ratio(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def duration(seconds: float) -> str:
