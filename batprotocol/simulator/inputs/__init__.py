@@ -17,12 +17,14 @@ from batprotocol.simulator.inputs.hosts import Host, Role, SleepPState, Watts
 from batprotocol.simulator.inputs.network import LOOPBACK, NO_ROUTE, Link, Route
 from batprotocol.simulator.inputs.platform import Platform
 from batprotocol.simulator.inputs.platform_xml import read_platform
-from batprotocol.simulator.inputs.reading import read_workload
+from batprotocol.simulator.inputs.reading import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, read_workload
 from batprotocol.simulator.inputs.swf import SwfReading, read_swf
 from batprotocol.simulator.inputs.traces import read_traces
 from batprotocol.simulator.inputs.workload import StaticJob, Submission, Usage, Workload, WorkloadProfile
 
 __all__ = [
+    "EXAMPLE_PLATFORM",
+    "EXAMPLE_WORKLOAD",
     "LOOPBACK",
     "NO_ROUTE",
     "ExternalEventList",

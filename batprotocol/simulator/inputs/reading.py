@@ -1,14 +1,21 @@
-"""Which reader a file of jobs needs."""
+"""Which reader a file of jobs needs, and the examples that come with the library."""
 
 from __future__ import annotations
 
 import os
+from typing import Final
 
 from batprotocol.simulator.inputs.swf import read_swf
 from batprotocol.simulator.inputs.workload import Workload
 from batprotocol.simulator.inputs.workload_json import read_workload_json
 
-__all__ = ["read_workload"]
+__all__ = ["EXAMPLE_PLATFORM", "EXAMPLE_WORKLOAD", "read_workload"]
+
+_EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "examples")
+EXAMPLE_PLATFORM: Final = os.path.join(_EXAMPLES, "cluster.xml")
+"""A platform file with 32 hosts that can be switched off, and with what they draw."""
+EXAMPLE_WORKLOAD: Final = os.path.join(_EXAMPLES, "jobs.json")
+"""A workload file with 250 jobs that keep those hosts busy for half a day."""
 
 
 def read_workload(
