@@ -146,11 +146,11 @@ class PeriodicActor(Actor):
             self._probes[message.probe_id] = _Ticker(message.probe_id, trigger, now, message)
         elif isinstance(message, StopCallMeLaterEvent):
             self._calls.pop(message.call_me_later_id, None)
-            simulator.queue.post(self, simulator.server.mailbox, Stopped(message.call_me_later_id, False))
+            simulator.queue.leave(self, simulator.server.mailbox, Stopped(message.call_me_later_id, False))
             return True
         elif isinstance(message, StopProbeEvent):
             self._probes.pop(message.probe_id, None)
-            simulator.queue.post(self, simulator.server.mailbox, Stopped(message.probe_id, True))
+            simulator.queue.leave(self, simulator.server.mailbox, Stopped(message.probe_id, True))
             return True
         return False
 
@@ -179,10 +179,7 @@ class PeriodicActor(Actor):
                     data.append((event, is_last))
                     reads += read
         self._triggered = Triggered(calls, data)
-        if reads:
-            simulator.queue.pause(self, reads)
-        else:
-            self.run(simulator)
+        simulator.queue.pause(self, reads + 1)  # and one to give up receiving
 
 
 def _measured(probe: CreateProbeEvent, simulator: Simulation) -> tuple[ProbeDataEmittedEvent, int]:

@@ -59,6 +59,10 @@ class Queue(ABC):
         """Wait until the message is delivered."""
 
     @abstractmethod
+    def leave(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
+        """Post a message, and go on without waiting for its delivery."""
+
+    @abstractmethod
     def receive(self, actor: Actor, mailbox: Mailbox, timeout: float | None = None) -> None:
         """Wait for the next message, which will be in `actor.message`; None there if it takes too long."""
 

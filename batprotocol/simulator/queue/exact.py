@@ -43,6 +43,17 @@ class _Action:
         self.task: Task | None = None
 
 
+class _Timer:
+    """A time-out, which knows its date: unlike an action, no step is subtracted from it."""
+
+    __slots__ = ("date", "meaning", "number")
+
+    def __init__(self, number: int, date: float, meaning: Any) -> None:
+        self.number = number
+        self.date = date
+        self.meaning = meaning
+
+
 class _Communication:
     """One message, from the first half of its meeting (post or receive) to its delivery."""
 
@@ -55,7 +66,7 @@ class _Communication:
         self.is_started = False
         self.is_done = False
         self.waiting: list[Actor] = []
-        self.timeout: _Action | None = None
+        self.timeout: _Timer | None = None
 
 
 class _Call:
@@ -73,12 +84,13 @@ class _Call:
 class ExactQueue(Queue):
     """See the module."""
 
-    __slots__ = ("_actions", "_calls", "_next", "_position", "_ready", "_round")
+    __slots__ = ("_actions", "_calls", "_next", "_position", "_ready", "_round", "_timers")
     is_exact = True
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
         self._actions: dict[int, _Action] = {}
+        self._timers: dict[int, _Timer] = {}
         self._next = 0
         self._round: list[Actor | _Call] = []
         self._position = 0
@@ -121,6 +133,9 @@ class ExactQueue(Queue):
     def post(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
         self._calls.append(_Call("post", actor, mailbox, message))
 
+    def leave(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
+        self._calls.append(_Call("leave", actor, mailbox, message))
+
     def receive(self, actor: Actor, mailbox: Mailbox, timeout: float | None = None) -> None:
         self._calls.append(_Call("receive", actor, mailbox, timeout))
 
@@ -143,7 +158,7 @@ class ExactQueue(Queue):
         if isinstance(alarm, _Action):
             self.machine.read_all(alarm.hosts, self.now)
             self._actions.pop(alarm.number, None)
-        actor.alarm = None
+        self._end_alarm(actor)
 
     def drop(self, task: Task) -> None:
         action = task.alarm
@@ -175,6 +190,13 @@ class ExactQueue(Queue):
         actor.alarm = self._sleeping(actor, call.argument, actor)
 
     def _handle_post(self, call: _Call) -> None:
+        self._ready.append(_Call("deliver", call.actor, self._posted(call)))
+
+    def _handle_leave(self, call: _Call) -> None:
+        self._posted(call)
+        self._ready.append(call.actor)
+
+    def _posted(self, call: _Call) -> _Communication:
         mailbox: Mailbox = call.argument
         communication = mailbox.receiver
         if communication is None:
@@ -184,7 +206,7 @@ class ExactQueue(Queue):
         communication.sender, communication.message = call.actor, call.extra
         if communication.receiver is not None:
             self._start_transfer(communication)
-        self._ready.append(_Call("deliver", call.actor, communication))
+        return communication
 
     def _handle_receive(self, call: _Call) -> None:
         mailbox: Mailbox = call.argument
@@ -207,7 +229,7 @@ class ExactQueue(Queue):
         communication.waiting.append(actor)
         if call.extra is not None and call.extra[1] is not None:
             mailbox, timeout = call.extra
-            communication.timeout = self._sleeping(actor, timeout, _ReceiveTimeout(communication, mailbox))
+            communication.timeout = self._timer(timeout, _ReceiveTimeout(communication, mailbox))
 
     def _start_transfer(self, communication: _Communication) -> None:
         communication.is_started = True
@@ -233,7 +255,7 @@ class ExactQueue(Queue):
         actor.in_time = True
         actor.alarm = None
         if call.extra is not None:
-            actor.alarm = self._sleeping(actor, call.extra, _TaskTimeout(task))
+            actor.alarm = self._timer(call.extra, _TaskTimeout(task))
 
     def _handle_wait(self, call: _Call) -> None:
         actor = call.actor
@@ -241,16 +263,15 @@ class ExactQueue(Queue):
         if actor.message is True:
             actor.message = None
             self._ready.append(actor)
-        elif call.argument is None:
-            actor.alarm = self._sleeping(actor, inf, _WaitTimeout(actor))
         else:
-            actor.alarm = self._sleeping(actor, call.argument, _WaitTimeout(actor))
+            actor.alarm = self._timer(inf if call.argument is None else call.argument, _WaitTimeout(actor))
 
     _HANDLERS: Final = {
         "spawn": _handle_spawn,
         "pause": _handle_pause,
         "sleep": _handle_sleep,
         "post": _handle_post,
+        "leave": _handle_leave,
         "receive": _handle_receive,
         "deliver": _handle_deliver,
         "execute": _handle_execute,
@@ -282,10 +303,15 @@ class ExactQueue(Queue):
         action.left = duration
         return action
 
+    def _timer(self, timeout: float, meaning: Any) -> _Timer:
+        self._next += 1
+        timer = self._timers[self._next] = _Timer(self._next, self.now + timeout, meaning)
+        return timer
+
     def _end_alarm(self, actor: Actor) -> None:
-        if isinstance(actor.alarm, _Action):
-            self._actions.pop(actor.alarm.number, None)
-        actor.alarm = None
+        alarm, actor.alarm = actor.alarm, None
+        if isinstance(alarm, _Timer):
+            self._timers.pop(alarm.number, None)
 
     def _settle(self) -> None:
         machine = self.machine
@@ -299,7 +325,8 @@ class ExactQueue(Queue):
     def _step(self) -> bool:
         """Advance to the earliest end. False if nothing will ever end."""
         self._settle()
-        delta = _NEVER
+        next_timer = min([timer.date for timer in self._timers.values()], default=_NEVER)
+        delta = max(0.0, next_timer - self.now)
         for action in self._actions.values():
             if action.is_sleep:
                 delta = min(delta, action.left)
@@ -317,10 +344,34 @@ class ExactQueue(Queue):
         if self.machine.has_energy:
             for action in ended:
                 self.machine.read_all(action.hosts, self.now)
+        if next_timer <= self.now:
+            self._time_out({action.number for action in ended})
         for action in ended:
             if self._actions.pop(action.number, None) is not None:
                 self._end(action)
         return True
+
+    def _time_out(self, ended: set[int]) -> None:
+        """Call those whose patience is at its end, unless what they wait for has ended in this very step."""
+        for timer in sorted(self._timers.values(), key=lambda timer: (timer.date, timer.number)):
+            if timer.date > self.now:
+                break
+            meaning = timer.meaning
+            del self._timers[timer.number]
+            if isinstance(meaning, _TaskTimeout):
+                owner, action = meaning.task.owner, meaning.task.alarm
+                if owner is not None and (action is None or action.number not in ended):
+                    meaning.task.owner = None
+                    owner.in_time = False
+                    owner.alarm = None
+                    self._ready_first(owner)
+            elif isinstance(meaning, _WaitTimeout):
+                meaning.actor.in_time = False
+                meaning.actor.alarm = None
+                self._ready_first(meaning.actor)
+            elif not meaning.communication.is_started:
+                meaning.mailbox.receiver = None
+                self._ready_first(meaning.communication.receiver)
 
     def _has_ended(self, action: _Action, delta: float) -> bool:
         """Subtract a step from what is left of an action; whether nothing is left."""
@@ -356,23 +407,6 @@ class ExactQueue(Queue):
             meaning.owner = None
         elif isinstance(meaning, _Communication):
             self._delivered(meaning)
-        elif isinstance(meaning, _TaskTimeout):
-            owner = meaning.task.owner
-            if owner is not None:
-                meaning.task.owner = None
-                owner.in_time = False
-                owner.alarm = None
-                self._ready_first(owner)
-        elif isinstance(meaning, _WaitTimeout):
-            meaning.actor.in_time = False
-            meaning.actor.alarm = None
-            self._ready_first(meaning.actor)
-        elif isinstance(meaning, _ReceiveTimeout):
-            if not meaning.communication.is_started:
-                meaning.mailbox.receiver = None
-                receiver = meaning.communication.receiver
-                assert receiver is not None
-                self._ready_first(receiver)
         else:
             meaning.alarm = None
             self._ready_first(meaning)
@@ -384,7 +418,7 @@ class ExactQueue(Queue):
     def _delivered(self, communication: _Communication) -> None:
         communication.is_done = True
         if communication.timeout is not None:
-            self._actions.pop(communication.timeout.number, None)
+            self._timers.pop(communication.timeout.number, None)
         assert communication.receiver is not None
         communication.receiver.message = communication.message
         for actor in communication.waiting:

@@ -19,6 +19,15 @@ from batprotocol.simulator.queue.base import Queue
 __all__ = ["FastQueue"]
 
 
+class _Courier(Actor):
+    """Waits for a delivery in the place of somebody who does not."""
+
+    __slots__ = ()
+
+    def run(self, simulator: Any) -> None:
+        """Nothing to do: it is delivered."""
+
+
 class FastQueue(Queue):
     """See the module."""
 
@@ -83,6 +92,10 @@ class FastQueue(Queue):
             heappush(self._heap, (self.now + self._costs[actor.host], number, mailbox))
         else:
             mailbox.inbox.append((actor, message))
+
+    def leave(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
+        self.post(_Courier(actor.host), mailbox, message)
+        self._ready.append(actor)
 
     def receive(self, actor: Actor, mailbox: Mailbox, timeout: float | None = None) -> None:
         if mailbox.inbox:
