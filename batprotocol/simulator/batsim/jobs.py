@@ -271,9 +271,7 @@ class Execution(Actor):
                 self._left -= queue.now - self._since
             if step == _REPLAYED:
                 self._stop_ranks(simulator)
-            elif self._cut:
-                self._leave_task(simulator)
-            else:
+            elif not self._cut:  # else it goes on loading its hosts until the end was told
                 self._task = None
         walk.go_on(_WALLTIME_REACHED if self._cut else walk.leaf.profile.return_code, simulator.find_profile)
         if walk.leaf is None:
@@ -281,12 +279,6 @@ class Execution(Actor):
         else:
             self._step = _BODY
             self._begin_part(simulator)
-
-    def _leave_task(self, simulator: Simulation) -> None:
-        """The task was cut by the walltime. Batsim's goes on loading its hosts until the end was told."""
-        if not simulator.quirks and self._task is not None:
-            simulator.queue.drop(self._task)
-            self._task = None
 
     def _finish(self, simulator: Simulation) -> None:
         code = self.walk.return_code

@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from heapq import heappop, heappush
-from typing import Any
+from typing import Any, Final
 
 from batprotocol.simulator.machine.machine import Machine
 from batprotocol.simulator.machine.task import Task
-from batprotocol.simulator.queue.actor import Actor, Mailbox
+from batprotocol.simulator.progress.matrices import message_task
+from batprotocol.simulator.queue.actor import MASTER, Actor, Mailbox
 from batprotocol.simulator.queue.base import Queue
 
 __all__ = ["FastQueue"]
+
+_WORK_LEFT: Final = 1e-12
+"""Of 1: with less left to do, a task that is timed out was in time."""
 
 
 class _Courier(Actor):
@@ -31,12 +35,13 @@ class _Courier(Actor):
 class FastQueue(Queue):
     """See the module."""
 
-    __slots__ = ("_costs", "_heap", "_next", "_ready")
+    __slots__ = ("_costs", "_heap", "_links", "_next", "_ready")
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
         platform = machine.platform
         self._costs = [platform.message_cost(host) for host in (*machine.hosts, platform.master)]
+        self._links: dict[int, list[int]] = {}
         self._heap: list[tuple[float, int, Any]] = []
         self._next = 0
         self._ready: deque[Actor] = deque()
@@ -85,11 +90,10 @@ class FastQueue(Queue):
 
     def post(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
         if mailbox.receiver is not None and mailbox.transfer is None:
-            mailbox.transfer = (message, mailbox.receiver, actor)
+            mailbox.transfer = (message, actor)
             mailbox.receiver.alarm = None
             mailbox.receiver = None
-            self._next = number = self._next + 1
-            heappush(self._heap, (self.now + self._costs[actor.host], number, mailbox))
+            self._transfer(mailbox, actor.host)
         else:
             mailbox.inbox.append((actor, message))
 
@@ -100,9 +104,8 @@ class FastQueue(Queue):
     def receive(self, actor: Actor, mailbox: Mailbox, timeout: float | None = None) -> None:
         if mailbox.inbox:
             sender, message = mailbox.inbox.popleft()
-            mailbox.transfer = (message, sender, actor)
-            self._next = number = self._next + 1
-            heappush(self._heap, (self.now + self._costs[sender.host], number, mailbox))
+            mailbox.transfer = (message, sender)
+            self._transfer(mailbox, sender.host)
             return
         mailbox.receiver = actor
         if timeout is not None:
@@ -114,11 +117,7 @@ class FastQueue(Queue):
             self.machine.read_task(task, self.now)
         actor.in_time = True
         task.owner = actor
-        task.since = self.now
-        if task.latency > 0.0 or not task.weights:
-            self._schedule(task, self.now + task.latency)
-        else:
-            self.machine.sharing.add(task)
+        self._start(task)
         if timeout is not None:
             actor.message = task  # what it waits for, should the time-out come
             self.sleep(actor, timeout)
@@ -158,12 +157,37 @@ class FastQueue(Queue):
 
     # What happens
 
+    def _transfer(self, mailbox: Mailbox, host: int) -> None:
+        """Start the transfer of a message from a host to the master."""
+        if self.machine.sharing.tasks and self._is_loaded(host):
+            task = message_task(self.machine, host)
+            task.owner = mailbox
+            self._start(task)
+            return
+        self._next = number = self._next + 1
+        heappush(self._heap, (self.now + self._costs[host], number, mailbox))
+
+    def _is_loaded(self, host: int) -> bool:
+        """Whether somebody uses a link between a host and the master."""
+        links = self._links.get(host)
+        if links is None:
+            links = self._links[host] = self.machine.path(host, MASTER)[1]
+        resources = self.machine.sharing.resources
+        return any([resources[link].users for link in links])
+
+    def _start(self, task: Task) -> None:
+        task.since = self.now
+        if task.latency > 0.0 or not task.weights:
+            self._schedule(task, self.now + task.latency)
+        else:
+            self.machine.sharing.add(task)
+
     def _deliver(self, mailbox: Mailbox) -> None:
-        message, first, second = mailbox.transfer
+        message, sender = mailbox.transfer
         mailbox.transfer = None
         mailbox.owner.message = message
-        self._ready.append(first)  # whoever came first goes on first
-        self._ready.append(second)
+        self._ready.append(mailbox.owner)  # before the sender can post again: posting takes a while
+        self._ready.append(sender)
 
     def _schedule(self, task: Task, time: float) -> None:
         self._next = number = self._next + 1
@@ -182,8 +206,10 @@ class FastQueue(Queue):
         task.remains = 0.0
         machine.sharing.remove(task)
         owner = task.owner
-        if owner is not None:
-            task.owner = None
+        task.owner = None
+        if isinstance(owner, Mailbox):
+            self._deliver(owner)
+        elif owner is not None:
             owner.alarm = None
             if not owner.is_dead:
                 owner.message = None
@@ -195,6 +221,10 @@ class FastQueue(Queue):
             waited.receiver = None
             actor.message = None
         elif isinstance(waited, Task):
+            if self.remaining(waited) < _WORK_LEFT and waited.latency <= 0.0:
+                waited.alarm = None
+                self._end(waited)
+                return
             waited.owner = None
             actor.message = None
         actor.in_time = False
