@@ -14,9 +14,9 @@ from batprotocol.model import (
     TraceReplayProfile,
     TraceType,
 )
-from batprotocol.simulator.batsim.jobs import SimulatedJob
+from batprotocol.simulator.batsim.jobs import SimulatedJob, placement_of
 from batprotocol.simulator.progress.matrices import TASKS, size, storages
-from batprotocol.simulator.progress.placement import Placement, hosts_of
+from batprotocol.simulator.progress.placement import Placement
 
 if TYPE_CHECKING:
     from batprotocol.simulator.batsim.simulation import Simulation
@@ -40,14 +40,7 @@ def _check_part(
 ) -> None:
     known = simulation.find_profile(id)
     profile = known.profile
-    placement = next(
-        (
-            Placement(hosts_of(given.host_allocation), given.executor_placement)
-            for given in event.profile_allocation_override or ()
-            if given.profile_id == id
-        ),
-        Placement(job.hosts, event.allocation.executor_placement),
-    )
+    placement = placement_of(event, id, job.hosts)
     requested = job.job.resource_request
     if isinstance(profile, TraceReplayProfile):
         if profile.trace_type == TraceType.SMPI:

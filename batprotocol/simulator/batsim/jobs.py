@@ -25,7 +25,7 @@ from batprotocol.simulator.results import JobRow
 if TYPE_CHECKING:
     from batprotocol.simulator.batsim.simulation import Simulation
 
-__all__ = ["Execution", "Killer", "SimulatedJob"]
+__all__ = ["Execution", "Killer", "SimulatedJob", "placement_of"]
 
 _WALLTIME_REACHED: Final = -1
 _KILLED: Final = -2
@@ -158,6 +158,14 @@ _POST: Final = 6
 _POSTED: Final = 7
 
 
+def placement_of(event: ExecuteJobEvent, profile_id: str, hosts: tuple[int, ...]) -> Placement:
+    """Where the executors of a profile go: there where the execution says it of this profile, or of the whole job."""
+    for given in event.profile_allocation_override or ():
+        if given.profile_id == profile_id:
+            return Placement(hosts_of(given.host_allocation), given.executor_placement)
+    return Placement(hosts, event.allocation.executor_placement)
+
+
 class Execution(Actor):
     """Executes a job: walks through its profile, and tells the server of its end.
 
@@ -169,8 +177,8 @@ class Execution(Actor):
 
     __slots__ = (
         "_cut",
+        "_event",
         "_left",
-        "_overrides",
         "_ranks",
         "_ranks_left",
         "_since",
@@ -178,7 +186,6 @@ class Execution(Actor):
         "_storages",
         "_task",
         "job",
-        "placement",
         "walk",
     )
 
@@ -186,11 +193,7 @@ class Execution(Actor):
         super().__init__(job.hosts[0])
         self.job = job
         self.walk = walk
-        self.placement = Placement(job.hosts, event.allocation.executor_placement)
-        self._overrides = {
-            given.profile_id: Placement(hosts_of(given.host_allocation), given.executor_placement)
-            for given in event.profile_allocation_override or ()
-        }
+        self._event = event
         self._storages = storages
         walltime = job.job.walltime
         self._left = -1.0 if walltime is None else walltime
@@ -219,12 +222,10 @@ class Execution(Actor):
             else:
                 self._end_part(simulator)
         elif step == _POST:
-            self._step = _POSTED
-            simulator.queue.post(self, simulator.server.mailbox, JobEnded(self.job))
+            self._post_end(simulator)
         elif step == _POSTED:
-            if self._task is not None:
-                simulator.queue.drop(self._task)
-            self.job.execution = None
+            assert self._task is not None
+            simulator.queue.drop(self._task)
         else:
             self._end_part(simulator)
 
@@ -245,7 +246,7 @@ class Execution(Actor):
             else:
                 self._end_part(simulator)
             return
-        placement = self._overrides.get(leaf.profile_id, self.placement)
+        placement = placement_of(self._event, leaf.profile_id, self.job.hosts)
         timeout = None if self._left < 0.0 else self._left
         if isinstance(profile, TraceReplayProfile):
             self._step = _SPAWNED
@@ -289,7 +290,15 @@ class Execution(Actor):
         if calls:
             simulator.queue.pause(self, calls)
         else:
-            self.run(simulator)
+            self._post_end(simulator)
+
+    def _post_end(self, simulator: Simulation) -> None:
+        self.job.execution = None
+        if self._task is None:
+            simulator.queue.bequeath(self, simulator.server.mailbox, JobEnded(self.job))
+        else:
+            self._step = _POSTED
+            simulator.queue.post(self, simulator.server.mailbox, JobEnded(self.job))
 
     # Killing
 
@@ -319,7 +328,8 @@ class Execution(Actor):
         hosts = placement.executors(len(traces), simulator.machine.hosts)
         self._ranks = [_Rank(self, host, lines) for host, lines in zip(hosts, traces, strict=True)]
         self._ranks_left = len(self._ranks)
-        simulator.queue.spawn(self, self._ranks)
+        if not simulator.queue.spawn(self, self._ranks):
+            self.run(simulator)
 
     def rank_ended(self, simulator: Simulation) -> None:
         """One of the ranks has replayed its trace."""

@@ -60,6 +60,7 @@ class Server(Actor):
         "_greetings_due",
         "_handlers",
         "_is_ready",
+        "_must_wait",
         "_step",
         "calls",
         "events",
@@ -94,6 +95,7 @@ class Server(Actor):
         self._handlers = handlers
         self._greetings_due = workloads + lists
         self._is_ready = True
+        self._must_wait = False
         self._step = _STARTING
 
     def run(self, simulator: Simulation) -> None:
@@ -107,18 +109,20 @@ class Server(Actor):
             if self._greetings_due == 0:
                 simulator.begin_telling()
         todo = self.todo
-        if todo:
-            self._do(simulator, *todo.popleft())
-            return
+        while todo:
+            if self._do(simulator, *todo.popleft()):
+                return
         queue = simulator.queue
         if self._step == _ENDING:
             self._say_the_end(simulator)
-            return
+            if self._must_wait:
+                return
         if self._is_ready and not self.mailbox.inbox and not self._greetings_due:
             if self.events:
                 self._tell(simulator)
-                return
-            if self._is_finished():
+                if self._must_wait:
+                    return
+            elif self._is_finished():
                 self.end()
                 self._do(simulator, *todo.popleft())
                 return
@@ -155,14 +159,16 @@ class Server(Actor):
             and not self.probes
         )
 
-    def _do(self, simulator: Simulation, kind: str, argument: Any) -> None:
+    def _do(self, simulator: Simulation, kind: str, argument: Any) -> bool:
+        """Do something that may take a while; whether it does."""
         queue = simulator.queue
         if kind == "spawn":
-            queue.spawn(self, argument)
-        elif kind == "pause":
+            return queue.spawn(self, argument)
+        if kind == "pause":
             queue.pause(self, argument)
         else:
             queue.post(self, simulator.periodic.mailbox, argument)
+        return True
 
     def _tell(self, simulator: Simulation) -> None:
         """Tell the decision component what has happened."""
@@ -172,13 +178,14 @@ class Server(Actor):
         self.events = []
         self._is_ready = False
         simulator.forget_ended()
-        simulator.queue.spawn(self, (Injector(message),))
+        self._must_wait = simulator.queue.spawn(self, (Injector(message),))
 
     def _say_the_end(self, simulator: Simulation) -> None:
         now = simulator.queue.now
         self._step = _HANDLING
         self._is_ready = False
         simulator.is_ending = True
-        simulator.queue.spawn(self, (Injector(Message(now, (SimulationEndsEvent(timestamp=now),))),))
+        message = Message(now, (SimulationEndsEvent(timestamp=now),))
+        self._must_wait = simulator.queue.spawn(self, (Injector(message),))
 
 

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Injector", "Submitter"]
 
+_READY: Final = Ready()
 _GREET: Final = 0
 _WOKEN: Final = 1
 _GROUP_SENT: Final = 2
 _READ: Final = 3
-_DONE: Final = 4
 
 
 class Submitter(Actor):
@@ -39,13 +39,14 @@ class Submitter(Actor):
     that delays do not add up.
     """
 
-    __slots__ = ("_are_jobs", "_items", "_next", "_step", "_waited", "_woken")
+    __slots__ = ("_are_jobs", "_items", "_next", "_step", "_upcoming", "_waited", "_woken")
 
     def __init__(self, items: Sequence[Any], are_jobs: bool) -> None:
         super().__init__()
         self._items = items
         self._are_jobs = are_jobs
         self._next = 0
+        self._upcoming: Any = items[0] if len(items) else None
         self._step = _GREET
         self._woken = 0.0
         self._waited = False
@@ -55,8 +56,8 @@ class Submitter(Actor):
         if step == _WOKEN:
             self._woken = queue.now
             if self._waited and not queue.is_exact:
-                self._woken = max(queue.now, self._items[self._next][0])
-            if self._are_jobs and self._next == 0 and (self._waited or self._is_due()):
+                self._woken = max(queue.now, self._upcoming[0])
+            if self._are_jobs and self._next == 0 and self._is_due():
                 calls = simulator.first_submission()
                 if calls:
                     self._step = _READ
@@ -71,35 +72,28 @@ class Submitter(Actor):
             step = _GROUP_SENT
         if step == _GROUP_SENT:
             self._step = _WOKEN
-            if self._next < len(self._items):
+            if self._upcoming is not None:
                 self._waited = True
-                queue.sleep(self, self._items[self._next][0] - self._woken)
+                queue.sleep(self, self._upcoming[0] - self._woken)
             else:
-                self._step = _DONE
-                queue.post(
-                    self, simulator.server.mailbox, AllJobsSubmitted() if self._are_jobs else AllEventsInjected()
-                )
+                last = AllJobsSubmitted() if self._are_jobs else AllEventsInjected()
+                queue.bequeath(self, simulator.server.mailbox, last)
         elif step == _GREET:
             self._step = _WOKEN
             queue.post(self, simulator.server.mailbox, Greeting())
 
     def _is_due(self) -> bool:
-        return self._next < len(self._items) and bool(self._items[self._next][0] <= self._woken)
+        return self._upcoming is not None and (self._waited or bool(self._upcoming[0] <= self._woken))
 
     def _group(self) -> list[Any]:
+        """What is due now. What was slept for is, whatever the clock says."""
         group = []
-        items, woken, place, end = self._items, self._woken, self._next, len(self._items)
-        if self._waited:  # for this one, whatever the clock says
-            group.append(items[place])
-            place += 1
+        items, end = self._items, len(self._items)
+        while self._is_due():
+            group.append(self._upcoming)
             self._waited = False
-        while place < end:
-            item = items[place]
-            if item[0] > woken:
-                break
-            group.append(item)
-            place += 1
-        self._next = place
+            self._next += 1
+            self._upcoming = items[self._next] if self._next < end else None
         return group
 
 
@@ -131,14 +125,15 @@ class Injector(Actor):
             if event.timestamp > queue.now:
                 queue.sleep(self, event.timestamp - queue.now)
                 return
-            self._next = len(self._events) + 1 if type(event) is ForceSimulationStopEvent else place + 1
-            queue.post(self, simulator.server.mailbox, event)
-        elif place == len(self._events):
-            if self._now > queue.now:
-                queue.sleep(self, self._now - queue.now)
+            if type(event) is ForceSimulationStopEvent:
+                queue.bequeath(self, simulator.server.mailbox, event)
                 return
             self._next = place + 1
-            queue.post(self, simulator.server.mailbox, Ready())
+            queue.post(self, simulator.server.mailbox, event)
+        elif self._now > queue.now:
+            queue.sleep(self, self._now - queue.now)
+        else:
+            queue.bequeath(self, simulator.server.mailbox, _READY)
 
     def hear(self, reply: Message) -> None:
         """The decision component has replied."""

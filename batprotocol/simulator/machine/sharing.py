@@ -48,21 +48,17 @@ class Sharing:
         resources: by number; those of hosts have the numbers of the hosts.
         tasks: the tasks that go on, by number.
         speeds: flops per second of a core of each host now.
+        changed: the resources that have changed since `settle`.
     """
 
-    __slots__ = ("_changed", "quirks", "resources", "speeds", "tasks")
+    __slots__ = ("changed", "quirks", "resources", "speeds", "tasks")
 
     def __init__(self, quirks: bool) -> None:
         self.quirks = quirks
         self.resources: list[Resource] = []
         self.tasks: dict[int, Task] = {}
         self.speeds: list[float] = []
-        self._changed: dict[int, None] = {}
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether nothing has changed since `settle`."""
-        return not self._changed
+        self.changed: dict[int, None] = {}
 
     def add(self, task: Task) -> None:
         """A task begins."""
@@ -70,7 +66,7 @@ class Sharing:
         task.rate = 0.0
         for resource, weights in task.weights.items():
             self.resources[resource].users[task.number] = weights
-            self._changed[resource] = None
+            self.changed[resource] = None
 
     def remove(self, task: Task) -> None:
         """A task has ended."""
@@ -78,13 +74,13 @@ class Sharing:
             return
         for resource in task.weights:
             del self.resources[resource].users[task.number]
-            self._changed[resource] = None
+            self.changed[resource] = None
 
     def change(self, host: int, speed: float, capacity: float) -> None:
         """The speed of a host has changed."""
         self.speeds[host] = speed
         self.resources[host].capacity = capacity
-        self._changed[host] = None
+        self.changed[host] = None
 
     def load(self, host: int) -> float:
         """The flops per second that a host computes now."""
@@ -104,7 +100,7 @@ class Sharing:
         Returns:
             The tasks whose rates have changed, with the rates that they had.
         """
-        if not self._changed:
+        if not self.changed:
             return []
         concerned = self._connected()
         rates = [task.rate for task in concerned]
@@ -119,7 +115,7 @@ class Sharing:
 
     def _connected(self) -> list[Task]:
         """The tasks that are connected with what has changed, in the order in which they began."""
-        todo, seen = list(self._changed), self._changed
+        todo, seen = list(self.changed), self.changed
         found: dict[int, Task] = {}
         while todo:
             for number in self.resources[todo.pop()].users:
@@ -129,7 +125,7 @@ class Sharing:
                         if resource not in seen:
                             seen[resource] = None
                             todo.append(resource)
-        self._changed = {}
+        self.changed = {}
         return [found[number] for number in sorted(found)]
 
     def bound(self, task: Task) -> float:

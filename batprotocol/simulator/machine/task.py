@@ -61,3 +61,7 @@ class Task:
         self.since = 0.0
         self.owner: Any = None
         self.alarm: Any = None
+
+    def when_due(self, queue: Any) -> None:
+        """It has come to its end."""
+        queue.end(self)

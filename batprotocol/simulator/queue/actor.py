@@ -40,6 +40,10 @@ class Actor(ABC):
     def run(self, simulator: Any) -> None:
         """Go on until the next waiting."""
 
+    def when_due(self, queue: Any) -> None:
+        """A sleep is over, or a time-out."""
+        queue.time_out(self)
+
 
 class Mailbox:
     """Where one actor receives messages, one at a time.
@@ -51,10 +55,15 @@ class Mailbox:
         transfer: the message on its way, or None.
     """
 
-    __slots__ = ("inbox", "owner", "receiver", "transfer")
+    __slots__ = ("alarm", "inbox", "owner", "receiver", "transfer")
 
     def __init__(self, owner: Actor) -> None:
         self.owner = owner
         self.inbox: deque[Any] = deque()
         self.receiver: Any = None
         self.transfer: Any = None
+        self.alarm: Any = None
+
+    def when_due(self, queue: Any) -> None:
+        """A message is delivered."""
+        queue.deliver(self)

@@ -43,8 +43,8 @@ class Queue(ABC):
         """A new actor, which is nobody's child."""
 
     @abstractmethod
-    def spawn(self, actor: Actor, children: Iterable[Actor]) -> None:
-        """Start other actors, and go on once they have run for the first time."""
+    def spawn(self, actor: Actor, children: Iterable[Actor]) -> bool:
+        """Start other actors, and wait until they have run for the first time. Whether the actor must wait for that."""
 
     @abstractmethod
     def pause(self, actor: Actor, calls: int) -> None:
@@ -57,6 +57,10 @@ class Queue(ABC):
     @abstractmethod
     def post(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
         """Wait until the message is delivered."""
+
+    @abstractmethod
+    def bequeath(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
+        """Post a message, and never run again."""
 
     @abstractmethod
     def leave(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:

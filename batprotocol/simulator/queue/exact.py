@@ -121,8 +121,9 @@ class ExactQueue(Queue):
     def start(self, actor: Actor) -> None:
         self._ready.append(actor)
 
-    def spawn(self, actor: Actor, children: Iterable[Actor]) -> None:
+    def spawn(self, actor: Actor, children: Iterable[Actor]) -> bool:
         self._calls.append(_Call("spawn", actor, list(children)))
+        return True
 
     def pause(self, actor: Actor, calls: int) -> None:
         self._calls.append(_Call("pause", actor, calls))
@@ -132,6 +133,9 @@ class ExactQueue(Queue):
 
     def post(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
         self._calls.append(_Call("post", actor, mailbox, message))
+
+    def bequeath(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
+        self._calls.append(_Call("bequeath", actor, mailbox, message))
 
     def leave(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
         self._calls.append(_Call("leave", actor, mailbox, message))
@@ -191,6 +195,9 @@ class ExactQueue(Queue):
 
     def _handle_post(self, call: _Call) -> None:
         self._ready.append(_Call("deliver", call.actor, self._posted(call)))
+
+    def _handle_bequeath(self, call: _Call) -> None:
+        self._posted(call)
 
     def _handle_leave(self, call: _Call) -> None:
         self._posted(call)
@@ -271,6 +278,7 @@ class ExactQueue(Queue):
         "pause": _handle_pause,
         "sleep": _handle_sleep,
         "post": _handle_post,
+        "bequeath": _handle_bequeath,
         "leave": _handle_leave,
         "receive": _handle_receive,
         "deliver": _handle_deliver,
@@ -315,7 +323,7 @@ class ExactQueue(Queue):
 
     def _settle(self) -> None:
         machine = self.machine
-        if machine.sharing.is_settled:
+        if not machine.sharing.changed:
             return
         if machine.has_energy and not machine.quirks:
             machine.sharing.settle(lambda task: machine.read_task(task, self.now))

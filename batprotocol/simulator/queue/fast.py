@@ -23,15 +23,6 @@ _WORK_LEFT: Final = 1e-12
 """Of 1: with less left to do, a task that is timed out was in time."""
 
 
-class _Courier(Actor):
-    """Waits for a delivery in the place of somebody who does not."""
-
-    __slots__ = ()
-
-    def run(self, simulator: Any) -> None:
-        """Nothing to do: it is delivered."""
-
-
 class FastQueue(Queue):
     """See the module."""
 
@@ -47,7 +38,7 @@ class FastQueue(Queue):
         self._ready: deque[Actor] = deque()
 
     def run(self, simulator: Any) -> bool:
-        ready, heap = self._ready, self._heap
+        ready, heap, sharing = self._ready, self._heap, self.machine.sharing
         while True:
             while ready:
                 actor = ready.popleft()
@@ -55,57 +46,59 @@ class FastQueue(Queue):
                     actor.run(simulator)
                     if simulator.has_spoken:
                         return True
-            if not self.machine.sharing.is_settled:
+            if sharing.changed:
                 self._settle()
             if not heap:
                 return False
             time, number, what = heappop(heap)
-            if isinstance(what, Mailbox):
-                self.now = time
-                self._deliver(what)
-            elif what.alarm == number:
+            if what.alarm == number:
                 self.now = time
                 what.alarm = None
-                if isinstance(what, Task):
-                    self._end(what)
-                else:
-                    self._time_out(what)
+                what.when_due(self)
 
     # What actors do
 
     def start(self, actor: Actor) -> None:
         self._ready.append(actor)
 
-    def spawn(self, actor: Actor, children: Iterable[Actor]) -> None:
+    def spawn(self, actor: Actor, children: Iterable[Actor]) -> bool:
         self._ready.extend(children)
-        self._ready.append(actor)
+        return False
 
     def pause(self, actor: Actor, calls: int) -> None:
         self._ready.append(actor)
 
     def sleep(self, actor: Actor, duration: float) -> None:
-        self._next = number = self._next + 1
-        actor.alarm = number
+        self._next = actor.alarm = number = self._next + 1
         heappush(self._heap, (self.now + duration, number, actor))
 
     def post(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
-        if mailbox.receiver is not None and mailbox.transfer is None:
-            mailbox.transfer = (message, actor)
-            mailbox.receiver.alarm = None
-            mailbox.receiver = None
-            self._transfer(mailbox, actor.host)
+        receiver = mailbox.receiver
+        if receiver is None:
+            mailbox.inbox.append((actor, actor.host, message))
         else:
-            mailbox.inbox.append((actor, message))
+            mailbox.transfer = (message, actor)
+            mailbox.receiver = receiver.alarm = None
+            self._transfer(mailbox, actor.host)
+
+    def bequeath(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
+        receiver = mailbox.receiver
+        if receiver is None:
+            mailbox.inbox.append((None, actor.host, message))
+        else:
+            mailbox.transfer = (message, None)
+            mailbox.receiver = receiver.alarm = None
+            self._transfer(mailbox, actor.host)
 
     def leave(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
-        self.post(_Courier(actor.host), mailbox, message)
+        self.bequeath(actor, mailbox, message)
         self._ready.append(actor)
 
     def receive(self, actor: Actor, mailbox: Mailbox, timeout: float | None = None) -> None:
         if mailbox.inbox:
-            sender, message = mailbox.inbox.popleft()
+            sender, host, message = mailbox.inbox.popleft()
             mailbox.transfer = (message, sender)
-            self._transfer(mailbox, sender.host)
+            self._transfer(mailbox, host)
             return
         mailbox.receiver = actor
         if timeout is not None:
@@ -155,7 +148,7 @@ class FastQueue(Queue):
     def remaining(self, task: Task) -> float:
         return max(0.0, task.remains - task.rate * (self.now - task.since))
 
-    # What happens
+    # What happens when its time has come
 
     def _transfer(self, mailbox: Mailbox, host: int) -> None:
         """Start the transfer of a message from a host to the master."""
@@ -164,7 +157,7 @@ class FastQueue(Queue):
             task.owner = mailbox
             self._start(task)
             return
-        self._next = number = self._next + 1
+        self._next = mailbox.alarm = number = self._next + 1
         heappush(self._heap, (self.now + self._costs[host], number, mailbox))
 
     def _is_loaded(self, host: int) -> bool:
@@ -182,19 +175,19 @@ class FastQueue(Queue):
         else:
             self.machine.sharing.add(task)
 
-    def _deliver(self, mailbox: Mailbox) -> None:
+    def deliver(self, mailbox: Mailbox) -> None:
         message, sender = mailbox.transfer
         mailbox.transfer = None
         mailbox.owner.message = message
         self._ready.append(mailbox.owner)  # before the sender can post again: posting takes a while
-        self._ready.append(sender)
+        if sender is not None:
+            self._ready.append(sender)
 
     def _schedule(self, task: Task, time: float) -> None:
-        self._next = number = self._next + 1
-        task.alarm = number
+        self._next = task.alarm = number = self._next + 1
         heappush(self._heap, (time, number, task))
 
-    def _end(self, task: Task) -> None:
+    def end(self, task: Task) -> None:
         if task.latency > 0.0:  # only that is over
             task.latency = 0.0
             task.since = self.now
@@ -208,14 +201,14 @@ class FastQueue(Queue):
         owner = task.owner
         task.owner = None
         if isinstance(owner, Mailbox):
-            self._deliver(owner)
+            self.deliver(owner)
         elif owner is not None:
             owner.alarm = None
             if not owner.is_dead:
                 owner.message = None
                 self._ready.append(owner)
 
-    def _time_out(self, actor: Actor) -> None:
+    def time_out(self, actor: Actor) -> None:
         waited = actor.message
         if isinstance(waited, Mailbox):
             waited.receiver = None
@@ -223,7 +216,7 @@ class FastQueue(Queue):
         elif isinstance(waited, Task):
             if self.remaining(waited) < _WORK_LEFT and waited.latency <= 0.0:
                 waited.alarm = None
-                self._end(waited)
+                self.end(waited)
                 return
             waited.owner = None
             actor.message = None
