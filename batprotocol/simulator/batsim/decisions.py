@@ -129,10 +129,10 @@ def _stop_probe(simulation: Simulation, event: StopProbeEvent) -> None:
 
 def _change_pstate(simulation: Simulation, event: ChangeHostsPStateEvent) -> None:
     server, hosts, now = simulation.server, hosts_of(event.host_ids), simulation.queue.now
+    calls = len(hosts) + simulation.read_energy("p")
     for host in hosts:
         simulation.machine.set_pstate(host, event.pstate, now)
     simulation.tell_pstates(hosts, event.pstate)
-    calls = len(hosts) + simulation.read_energy("p")
     server.todo.append(("pause", calls))
     server.events.append(
         HostsPStateChangedEvent(timestamp=server.stamp, host_ids=intervals(hosts), pstate=event.pstate)

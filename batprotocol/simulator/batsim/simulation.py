@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import fsum
 from typing import Any, Final
 
 from batprotocol.conversation import Violation
@@ -137,7 +138,7 @@ class Simulation:
         self._arguments = tuple(arguments)
         self._ended: list[SimulatedJob] = []
         self._first_energy: float | None = None
-        self._last_energy = 0.0
+        self._last_energy: list[float] = []
         self._last_energy_time = 0.0
         self._switches = 0
         self._grouped_switches = 0
@@ -280,12 +281,14 @@ class Simulation:
         if not machine.has_energy:
             return 0
         calls = machine.read_all(range(len(machine.hosts)), now)
-        energy = sum(machine.energy)
         passed = now - self._last_energy_time
         if self.observer is not None:
-            power = (energy - self._last_energy) / passed if passed > 0 else None
+            energy = fsum(machine.energy)
+            # Batsim sums with more digits than a double has: rows can be close, and the difference small.
+            power = fsum([*machine.energy, *[-before for before in self._last_energy]]) / passed if passed > 0 else None
             self.observer.energy_read(EnergyRow(now, energy, event_type, machine.least_watts(), power))
-        self._last_energy, self._last_energy_time = energy, now
+            self._last_energy = machine.energy.copy()
+        self._last_energy_time = now
         return calls
 
     # The beginning and the end
