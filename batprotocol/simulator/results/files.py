@@ -48,8 +48,8 @@ class _Table:
         if self._waiting >= _BUFFER:
             self.flush()
 
-    def flush(self) -> None:
-        if self._lines:
+    def flush(self, *, finish: bool = False) -> None:
+        if self._lines or finish:
             with open(self.path, "r+b") as file:
                 file.truncate(self._written)  # what another copy has written since is not ours
                 file.seek(self._written)
@@ -115,7 +115,8 @@ class ResultFiles(Observer):
         if totals.complete:
             with open(f"{self.prefix}schedule.json", "w", encoding="utf-8") as file:
                 file.write(schedule_text(self._statistics.schedule()))
-        self.flush()
+        for table in self._tables:
+            table.flush(finish=True)
 
     def flush(self) -> None:
         """Bring the files up to date."""

@@ -24,7 +24,8 @@ class StepSeries:
     def __init__(self) -> None:
         self.area = 0.0
         """Amount times seconds of all that was added."""
-        self._width = 1 / 16
+        self._end = 0.0
+        self._width = 0.0  # until something is added
         self._areas = array("d", bytes(8 * _BINS))  # of what begins or ends inside a bin, in that bin
         self._steps = array("d", bytes(8 * (_BINS + 1)))  # what is added to the level where a bin begins
 
@@ -34,6 +35,8 @@ class StepSeries:
         if end <= start:
             return
         self.area += amount * (end - start)
+        self._end = max(self._end, end)
+        self._width = self._width or 2 * end / _BINS
         while end >= self._width * _BINS:
             self._double()
         self._change(start, amount)
@@ -69,6 +72,9 @@ class StepSeries:
 
     def _total(self, totals: list[float], time: float) -> float:
         """The area up to a time; inside a bin it is taken to be spread evenly."""
-        place = min(time / self._width, float(_BINS))
-        bin = min(int(place), _BINS - 1)
-        return totals[bin] + (totals[bin + 1] - totals[bin]) * (place - bin)
+        if time >= self._end:
+            return totals[-1]
+        bin = int(time / self._width)
+        begin = bin * self._width
+        length = min(begin + self._width, self._end) - begin
+        return totals[bin] + (totals[bin + 1] - totals[bin]) * (time - begin) / length
