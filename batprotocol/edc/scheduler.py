@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
-from batprotocol.edc.reply import Reply, logger
+from batprotocol.edc.reply import Reply, Verdicts, logger
 from batprotocol.edc.session import LAST_EVENTS, Session, Turn, hello_message
 from batprotocol.model import (
     AllStaticExternalEventsHaveBeenInjectedEvent,
@@ -156,6 +156,23 @@ class Scheduler:
         """The first message, for these initialization data. It calls `on_init`."""
         self.on_init(text)
         return hello_message(self.name or type(self).__name__, self.version, self.commit, self.features)
+
+    def player(self, conversation: Conversation) -> Callable[[Message], Message]:
+        """What replies to messages as values: for simulators in the same process, whose conversation is shared.
+
+        Args:
+            conversation: has received each message before, and is told of the events of the reply.
+
+        The function raises `RuleViolation` where the reply asks for something that Batsim would not survive.
+        """
+        attend, verdicts = attend_to(self), Verdicts()
+
+        def answer(message: Message) -> Message:
+            reply = Reply(conversation, verdicts, message.now)
+            attend(Turn(message, reply, conversation))
+            return reply.message()
+
+        return answer
 
 
 METHODS: Final[Mapping[type[Event], str]] = {

@@ -1,1 +1,18 @@
-"""An embedded Batsim: the same protocol and the same results, without SimGrid."""
+"""An embedded Batsim: the same protocol, event for event, and the same results, without SimGrid.
+
+`simulate` runs a whole simulation of a scheduler in this process; `Simulator` is the same one message at a time, for
+whoever moves the messages otherwise, and can be copied and pickled between any two turns.
+
+The data take this way through it: `inputs` (platform, workloads, external events) make the `machine` (hosts, links, and
+how they are shared) and the actors of `batsim`, who wait for one another in a `queue` of future events, and for the
+`progress` of what runs; what the result files hold goes to the observers of `results`.
+"""
+
+from batprotocol.simulator.batsim.simulator import Simulator
+from batprotocol.simulator.inputs import *  # noqa: F403
+from batprotocol.simulator.inputs import __all__ as _inputs
+from batprotocol.simulator.results import *  # noqa: F403
+from batprotocol.simulator.results import __all__ as _results
+from batprotocol.simulator.simulating import DecisionComponent, Player, simulate
+
+__all__ = ["DecisionComponent", "Player", "Simulator", "simulate", *_inputs, *_results]

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from support import CORPUS, DATA, SHARED, read_run
 
 from batprotocol.errors import RuleViolation
-from batprotocol.model import Doubles, Message, SimulationBeginsEvent
+from batprotocol.model import Doubles, Message
 from batprotocol.simulator.batsim.simulator import Simulator
 from batprotocol.simulator.inputs.event_lists import read_external_events
 from batprotocol.simulator.inputs.platform_xml import read_platform
@@ -151,17 +151,21 @@ def differences(ours: Any, theirs: Any, path: str = "") -> Iterator[str]:
 
 def _short(value: Any) -> str:
     if isinstance(value, tuple) and value and isinstance(value[0], msgspec.Struct):
-        return "[" + ", ".join(
-            f"{type(each).__name__.removesuffix('Event')}"
-            f"({getattr(each, 'job_id', getattr(each, 'id', getattr(each, 'call_me_later_id', '')))}@"
-            f"{getattr(each, 'timestamp', 0):.9f})"
-            for each in value
-        ) + "]"
+        return (
+            "["
+            + ", ".join(
+                f"{type(each).__name__.removesuffix('Event')}"
+                f"({getattr(each, 'job_id', getattr(each, 'id', getattr(each, 'call_me_later_id', '')))}@"
+                f"{getattr(each, 'timestamp', 0):.9f})"
+                for each in value
+            )
+            + "]"
+        )
     return repr(value)[:200]
 
 
 def play(run: Run, simulator: Simulator) -> Iterator[str]:
-    """Play the recorded replies to a simulator; all differences of what it says, up to the first message that has any."""
+    """Play the recorded replies to a simulator: how what it says differs, up to the first message that does."""
     try:
         message: Message | None = simulator.begin(run.hello.message)
         for number, (told, reply) in enumerate(zip(run.told, run.replies, strict=False)):

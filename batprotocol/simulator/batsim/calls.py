@@ -11,6 +11,7 @@ from batprotocol.model import (
     ArithmeticMean,
     CallMeLaterEvent,
     CreateProbeEvent,
+    Doubles,
     FinitePeriodNumber,
     HostResources,
     NoResourcesAggregation,
@@ -192,7 +193,7 @@ def _measured(probe: CreateProbeEvent, simulator: Simulation) -> tuple[ProbeData
     data: ProbeData
     aggregation = probe.resources_aggregation_function
     if isinstance(aggregation, NoResourcesAggregation):
-        data = VectorialProbeData(values)
+        data = VectorialProbeData(Doubles(values))
     elif isinstance(aggregation, ArithmeticMean):
         data = AggregatedProbeData(sum(values) / len(values))
     else:

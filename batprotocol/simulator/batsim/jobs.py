@@ -253,9 +253,7 @@ class Execution(Actor):
             self._replay(simulator, placement, leaf.profile.traces or ())
             return
         self._step = _WORKED
-        self._task = parallel_task(
-            simulator.machine, profile, self.job.job.resource_request, placement, self._storages
-        )
+        self._task = parallel_task(simulator.machine, profile, self.job.job.resource_request, placement, self._storages)
         queue.execute(self, self._task, timeout)
 
     def _end_part(self, simulator: Simulation) -> None:
@@ -322,9 +320,7 @@ class Execution(Actor):
 
     # Usage traces
 
-    def _replay(
-        self, simulator: Simulation, placement: Placement, traces: tuple[tuple[Usage, ...], ...]
-    ) -> None:
+    def _replay(self, simulator: Simulation, placement: Placement, traces: tuple[tuple[Usage, ...], ...]) -> None:
         hosts = placement.executors(len(traces), simulator.machine.hosts)
         self._ranks = [_Rank(self, host, lines) for host, lines in zip(hosts, traces, strict=True)]
         self._ranks_left = len(self._ranks)

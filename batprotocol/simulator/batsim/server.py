@@ -187,5 +187,3 @@ class Server(Actor):
         simulator.is_ending = True
         message = Message(now, (SimulationEndsEvent(timestamp=now),))
         self._must_wait = simulator.queue.spawn(self, (Injector(message),))
-
-

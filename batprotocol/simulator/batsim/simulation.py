@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import fsum
-from typing import Any, Final
+from typing import Final
 
 from batprotocol.conversation import Violation
 from batprotocol.errors import RuleViolation
 from batprotocol.model import (
+    Doubles,
     EDCRequestedSimulationFeatures,
     ExternalEventListAndFilename,
     Host,
@@ -297,7 +298,7 @@ class Simulation:
         """All submitters are there: tell the decision component of the platform and the inputs."""
         computing = tuple(map(_told_host, self.platform.computation_hosts))
         storing = tuple(map(_told_host, self.platform.storage_hosts))
-        profiles = ()
+        profiles: tuple[ProfileAndId, ...] = ()
         if self._features.forward_profiles_on_simulation_begins:
             profiles = tuple(self.told_profile(id) for id in self.profiles if id not in self.unusable)
         self.server.events.append(
@@ -349,7 +350,10 @@ class Simulation:
             rule = "simulation.stuck-jobs"
             text = f"nothing can happen any more, and {len(waiting)} jobs wait: {', '.join(waiting[:3])}"
         else:
-            rule, text = "simulation.stuck-registration", "nothing can happen any more, and registration is not finished"
+            rule, text = (
+                "simulation.stuck-registration",
+                "nothing can happen any more, and registration is not finished",
+            )
         return RuleViolation([Violation(self.message_number + 1, "", rule, "deadlock", text)])
 
 
@@ -363,7 +367,5 @@ def _told_host(host: inputs.Host) -> Host:
         properties=tuple(HostProperty(key, value) for key, value in host.properties),
         zone_properties=tuple(HostProperty(key, value) for key, value in host.zone_properties),
         core_count=host.cores,
-        computation_speed=list(host.speeds),  # type: ignore[arg-type]
+        computation_speed=Doubles(host.speeds),
     )
-
-

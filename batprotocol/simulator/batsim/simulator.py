@@ -46,7 +46,16 @@ class Simulator:
     ['JobSubmittedEvent']
     """
 
-    __slots__ = ("_arguments", "_begun", "_event_lists", "_options", "_simulation", "_workloads", "conversation", "init")
+    __slots__ = (
+        "_arguments",
+        "_begun",
+        "_event_lists",
+        "_options",
+        "_simulation",
+        "_workloads",
+        "conversation",
+        "init",
+    )
 
     def __init__(
         self,

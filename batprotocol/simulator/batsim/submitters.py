@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from batprotocol.model import ForceSimulationStopEvent, Message
 from batprotocol.simulator.batsim.messages import (
@@ -28,6 +27,13 @@ _GROUP_SENT: Final = 2
 _READ: Final = 3
 
 
+class Items(Protocol):
+    """What a submitter submits, by number."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, number: int, /) -> Any: ...
+
+
 class Submitter(Actor):
     """Submits what an input holds, in groups of one time.
 
@@ -41,7 +47,7 @@ class Submitter(Actor):
 
     __slots__ = ("_are_jobs", "_items", "_next", "_step", "_upcoming", "_waited", "_woken")
 
-    def __init__(self, items: Sequence[Any], are_jobs: bool) -> None:
+    def __init__(self, items: Items, are_jobs: bool) -> None:
         super().__init__()
         self._items = items
         self._are_jobs = are_jobs

@@ -83,7 +83,8 @@ class Machine:
         """The latency of the way from a host to another one or itself, and the resources of its links; -1 is the master."""
         platform = self.platform
         route = platform.route(
-            self.hosts[source] if source >= 0 else platform.master, self.hosts[target] if target >= 0 else platform.master
+            self.hosts[source] if source >= 0 else platform.master,
+            self.hosts[target] if target >= 0 else platform.master,
         )
         numbers = []
         for link in route.links:

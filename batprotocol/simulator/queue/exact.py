@@ -205,7 +205,7 @@ class ExactQueue(Queue):
 
     def _posted(self, call: _Call) -> _Communication:
         mailbox: Mailbox = call.argument
-        communication = mailbox.receiver
+        communication: _Communication | None = mailbox.receiver
         if communication is None:
             communication = _Communication()
             mailbox.inbox.append(communication)
@@ -247,7 +247,7 @@ class ExactQueue(Queue):
     def _handle_execute(self, call: _Call) -> None:
         actor, task = call.actor, call.argument
         machine = self.machine
-        if machine.has_energy and (len(task.hosts) == 1 and self._executors(task) == 1 or not machine.quirks):
+        if machine.has_energy and ((len(task.hosts) == 1 and self._executors(task) == 1) or not machine.quirks):
             machine.read_task(task, self.now)
         self._working(task, task.hosts, task)
         self._ready.append(_Call("finish", actor, task, call.extra))

@@ -166,7 +166,7 @@ class FastQueue(Queue):
         if links is None:
             links = self._links[host] = self.machine.path(host, MASTER)[1]
         resources = self.machine.sharing.resources
-        return any([resources[link].users for link in links])
+        return any(resources[link].users for link in links)
 
     def _start(self, task: Task) -> None:
         task.since = self.now
