@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from batprotocol.errors import shown
 from batprotocol.model import (
+    DelayProfile,
     ExecuteJobEvent,
     ParallelTaskDataStagingBetweenStoragesProfile,
     ParallelTaskHomogeneousProfile,
@@ -27,8 +29,14 @@ __all__ = ["check_execution", "check_registration"]
 def check_execution(simulation: Simulation, job: SimulatedJob, event: ExecuteJobEvent) -> dict[str, int]:
     """Refuse an execution that cannot be simulated; else, where the storages are that it names."""
     placed: dict[str, int] = {}
+    for given in event.profile_allocation_override or ():
+        if simulation.is_batsim and not given.host_allocation:
+            raise simulation.refusal("hosts.empty", f"profile {shown(given.profile_id)} is executed on no host")
     profile = simulation.find_profile(job.profile_id).profile
-    if not isinstance(profile, (*TASKS, TraceReplayProfile)) and not simulation.has_parts(profile):
+    if isinstance(profile, DelayProfile):
+        if profile.delay == inf and job.job.walltime is None:
+            raise simulation.refusal("profile.infinite", f"job {shown(job.id)} would never end")
+    elif not isinstance(profile, (*TASKS, TraceReplayProfile)) and not simulation.has_parts(profile):
         return placed
     for id in simulation.profile_tree(job.profile_id):
         _check_part(simulation, job, event, id, placed)
@@ -42,6 +50,8 @@ def _check_part(
     profile = known.profile
     placement = placement_of(event, id, job.hosts)
     requested = job.job.resource_request
+    if isinstance(profile, (*TASKS, TraceReplayProfile)):
+        _check_placement(simulation, id, placement)
     if isinstance(profile, TraceReplayProfile):
         if profile.trace_type == TraceType.SMPI:
             raise simulation.refusal(
@@ -64,6 +74,20 @@ def _check_part(
         placed[name] = host
 
 
+def _check_placement(simulation: Simulation, id: str, placement: Placement) -> None:
+    if not placement.allocation:
+        raise simulation.refusal("hosts.empty", f"profile {shown(id)} is executed on no host")
+    last = len(simulation.machine.hosts) - 1
+    if placement.allocation[-1] > last:
+        text = f"profile {shown(id)} is executed on host {placement.allocation[-1]}: the last one is {last}"
+        raise simulation.refusal("hosts.unknown", text)
+    size = len(placement.allocation)
+    wrong = next((entry for entry in placement.mapping or () if entry >= size), None)
+    if wrong is not None:
+        text = f"there is no host {wrong} in an allocation of {size} hosts (profile {shown(id)})"
+        raise simulation.refusal("job.mapping-entry", text)
+
+
 def _check_task(
     simulation: Simulation, job: SimulatedJob, id: str, profile: object, placement: Placement, requested: int
 ) -> None:
@@ -80,16 +104,21 @@ def _check_task(
     if not simulation.is_batsim:
         return
     if isinstance(profile, ParallelTaskHomogeneousProfile):
+        if inf in (profile.computation_amount, profile.communication_amount):
+            raise simulation.refusal("profile.infinite", f"profile {shown(id)} would never end")
         count = requested if mapping is None else len(mapping)
         if count == 1 and not profile.computation_amount:
             raise simulation.refusal("profile.no-work", f"profile {shown(id)} has nothing to do on one executor")
-    if isinstance(profile, ParallelTaskDataStagingBetweenStoragesProfile) and profile.bytes_to_transfer > 0:
-        if simulation.quirks:
-            raise simulation.refusal("profile.staging", f"Batsim aborts when it executes {shown(id)}")
+    staging = isinstance(profile, ParallelTaskDataStagingBetweenStoragesProfile) and profile.bytes_to_transfer > 0
+    if staging and simulation.quirks:
+        raise simulation.refusal("profile.staging", f"Batsim aborts when it executes {shown(id)}")
 
 
 def check_registration(simulation: Simulation, event: RegisterJobEvent, profile_id: str) -> None:
     """Refuse a job whose profile does not exist, or not any more."""
+    workload = event.job_id.partition("!")[0]
+    if simulation.has_workload(workload) and simulation.has_static_job(event.job_id):
+        raise simulation.refusal("register.duplicate-job", f"job {shown(event.job_id)} exists already")
     known = simulation.profiles.get(profile_id)
     if profile_id in simulation.gone or (known is not None and profile_id in simulation.unusable):
         raise simulation.refusal(

@@ -17,6 +17,7 @@ from batprotocol.model import (
     FinalJobState,
     FinishRegistrationEvent,
     ForceSimulationStopEvent,
+    HostResources,
     HostsPStateChangedEvent,
     KillJobsEvent,
     OneShot,
@@ -117,6 +118,8 @@ def _stop_call(simulation: Simulation, event: StopCallMeLaterEvent) -> None:
 
 
 def _create_probe(simulation: Simulation, event: CreateProbeEvent) -> None:
+    if isinstance(event.resources, HostResources):
+        _check_some(simulation, hosts_of(event.resources.host_ids), f"probe {shown(event.probe_id)} observes no host")
     simulation.server.probes.add(event.probe_id)
     simulation.server.todo.append(("forward", event))
 
@@ -127,8 +130,14 @@ def _stop_probe(simulation: Simulation, event: StopProbeEvent) -> None:
         server.todo.append(("forward", event))
 
 
+def _check_some(simulation: Simulation, hosts: tuple[int, ...], text: str) -> None:
+    if not hosts and simulation.is_batsim:
+        raise simulation.refusal("hosts.empty", text)
+
+
 def _change_pstate(simulation: Simulation, event: ChangeHostsPStateEvent) -> None:
     server, hosts, now = simulation.server, hosts_of(event.host_ids), simulation.queue.now
+    _check_some(simulation, hosts, "no host changes its power state")
     calls = len(hosts) + simulation.read_energy("p")
     for host in hosts:
         simulation.machine.set_pstate(host, event.pstate, now)
@@ -156,6 +165,11 @@ def _turn_on_off(simulation: Simulation, event: TurnOnOffHostsEvent) -> None:
 
 
 def _stop(simulation: Simulation, event: ForceSimulationStopEvent) -> None:
+    if simulation.quirks:
+        running = next((job.id for job in simulation.jobs.values() if job.execution and job.execution.runs_task), None)
+        if running is not None:
+            text = f"Batsim aborts when it is stopped while a parallel task runs, that of job {shown(running)}"
+            raise simulation.refusal("stop.task-running", text)
     simulation.stop_everything()
     simulation.server.end()
 

@@ -232,7 +232,9 @@ class Execution(Actor):
     def _begin_part(self, simulator: Simulation) -> None:
         """Do what the part of the profile says that is next."""
         leaf = self.walk.leaf
-        assert leaf is not None
+        if leaf is None:  # there is nothing in its sequence
+            self._finish(simulator)
+            return
         queue, profile = simulator.queue, leaf.profile.profile
         self._since = queue.now
         if type(profile) is DelayProfile:
@@ -299,6 +301,11 @@ class Execution(Actor):
             simulator.queue.post(self, simulator.server.mailbox, JobEnded(self.job))
 
     # Killing
+
+    @property
+    def runs_task(self) -> bool:
+        """Whether a parallel task is running, or several."""
+        return self._task is not None or bool(self._ranks)
 
     def kill(self, simulator: Simulation) -> tuple[JobAndProgress, int, int]:
         """Stop at once: the progress, the job's return code, and how many kernel calls it takes."""

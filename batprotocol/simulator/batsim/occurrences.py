@@ -1,4 +1,4 @@
-"""What happens in the simulation, and what the server makes of it: jobs submitted, ended and killed, calls, switches."""
+"""What happens in the simulation, and what the server makes of it: jobs that come, end and die, calls, switches."""
 
 from __future__ import annotations
 

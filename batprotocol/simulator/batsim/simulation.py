@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from math import fsum
 from typing import Final
 
-from batprotocol.conversation import Violation
 from batprotocol.errors import RuleViolation
 from batprotocol.model import (
     Doubles,
@@ -29,6 +28,7 @@ from batprotocol.simulator.batsim.calls import PeriodicActor
 from batprotocol.simulator.batsim.decisions import DECISIONS
 from batprotocol.simulator.batsim.jobs import SimulatedJob
 from batprotocol.simulator.batsim.occurrences import OCCURRENCES
+from batprotocol.simulator.batsim.rules import Refusal
 from batprotocol.simulator.batsim.server import Server
 from batprotocol.simulator.batsim.submitters import Injector, Submitter
 from batprotocol.simulator.machine.machine import Machine
@@ -72,6 +72,7 @@ class Simulation:
         "_host_names",
         "_last_energy",
         "_last_energy_time",
+        "_static_ids",
         "_switches",
         "_workloads",
         "acknowledges",
@@ -143,6 +144,7 @@ class Simulation:
         self._last_energy_time = 0.0
         self._switches = 0
         self._grouped_switches = 0
+        self._static_ids: frozenset[str] | None = None
         self._host_names: dict[str, int] | None = None
         for workload in workloads:
             self.profiles.update(workload.profiles)
@@ -178,7 +180,7 @@ class Simulation:
 
     def refusal(self, rule: str, text: str) -> RuleViolation:
         """What is raised when a decision cannot be done."""
-        return RuleViolation([Violation(self.message_number + 1, "", rule, "error", text)])
+        return RuleViolation([Refusal(self.message_number + 1, "", rule, "error", text)])
 
     # Jobs and profiles
 
@@ -231,8 +233,28 @@ class Simulation:
         for job in self._ended:
             self.jobs.pop(job.id, None)
             if loses and job.profile_id not in self.gone:
-                self.gone.update(self.profile_tree(job.profile_id))
+                self._lose_profile(job)
         self._ended.clear()
+
+    def _lose_profile(self, job: SimulatedJob) -> None:
+        """The profile of a job that has ended can be used no more, nor what it is composed of."""
+        workload = job.profile_id.partition("!")[0]
+        tree = self.profile_tree(job.profile_id)
+        strange = next((name for name in tree if name.partition("!")[0] != workload), None)
+        if strange is not None:
+            text = f"profile {job.profile_id!r} of job {job.id!r} is composed of {strange!r}, of another workload"
+            raise self.refusal("profile.other-workload", text)
+        self.gone.update(tree)
+
+    def has_workload(self, name: str) -> bool:
+        """Whether a workload has this name."""
+        return any(workload.name == name for workload in self._workloads)
+
+    def has_static_job(self, job_id: str) -> bool:
+        """Whether a job of this name is in a workload, submitted or not."""
+        if self._static_ids is None:
+            self._static_ids = frozenset(each.id for workload in self._workloads for each in workload)
+        return job_id in self._static_ids
 
     def stop_everything(self) -> None:
         """The decision component wants no more."""
@@ -354,7 +376,7 @@ class Simulation:
                 "simulation.stuck-registration",
                 "nothing can happen any more, and registration is not finished",
             )
-        return RuleViolation([Violation(self.message_number + 1, "", rule, "deadlock", text)])
+        return RuleViolation([Refusal(self.message_number + 1, "", rule, "deadlock", text)])
 
 
 def _told_host(host: inputs.Host) -> Host:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, Violation
 from batprotocol.errors import InputError, RuleViolation
-from batprotocol.model import EDCHelloEvent, Message
+from batprotocol.model import EDCHelloEvent, Message, StopCallMeLaterEvent, StopProbeEvent
 from batprotocol.simulator.batsim.simulation import Simulation
 from batprotocol.simulator.inputs import ExternalEventList, Platform, Workload
 from batprotocol.simulator.results import Observer
@@ -135,11 +135,24 @@ class Simulator:
         if self._simulation is None:
             raise RuntimeError("the simulation has not begun, or is over")
         try:
-            _judge(self.conversation.feed(reply))
+            self._judge_reply(self.conversation.feed(reply), reply)
         except RuleViolation:
             self._end(complete=False)
             raise
         return self._next(reply)
+
+    def _judge_reply(self, violations: list[Violation], reply: Message) -> None:
+        assert self._simulation is not None
+        _judge(violations)
+        if not self._simulation.is_ending:
+            return
+        _judge(violations, "deadlock")
+        if self._simulation.is_batsim:
+            for index, event in enumerate(reply.events):
+                if isinstance(event, StopCallMeLaterEvent | StopProbeEvent):
+                    text = f"Batsim waits for ever when {type(event).__name__} answers SimulationEndsEvent"
+                    number = self.conversation.number - 1
+                    raise RuleViolation([Violation(number, f"events[{index}].event", "end.useless", "deadlock", text)])
 
     def turn_judged(self, reply: Message) -> Message | None:
         """The same for a reply that `conversation` has judged already, event by event."""
@@ -167,8 +180,8 @@ class Simulator:
         self._simulation = None
 
 
-def _judge(violations: list[Violation]) -> None:
-    """Raise what the simulation would not survive. Whether it comes to a deadlock is seen when it does."""
-    fatal = [violation for violation in violations if violation.severity == "error"]
+def _judge(violations: list[Violation], severity: str = "error") -> None:
+    """Raise what the simulation would not survive. Whether it comes to a deadlock is mostly seen when it does."""
+    fatal = [violation for violation in violations if violation.severity == severity]
     if fatal:
         raise RuleViolation(fatal)

@@ -69,7 +69,7 @@ class Submitter(Actor):
                     self._step = _READ
                     queue.pause(self, calls)
                     return
-        if step == _WOKEN or step == _READ:
+        if step in (_WOKEN, _READ):
             group = self._group()
             if group:
                 self._step = _GROUP_SENT

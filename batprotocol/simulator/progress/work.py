@@ -48,15 +48,21 @@ class Walk:
         self._above: list[Part] = []
         self.leaf: Part | None = None
         self.return_code = 0
-        self._descend(profile_id, find)
+        code = self._descend(profile_id, find)
+        if code is not None:
+            self.go_on(code, find)
 
-    def _descend(self, profile_id: str, find: Callable[[str], WorkloadProfile]) -> None:
+    def _descend(self, profile_id: str, find: Callable[[str], WorkloadProfile]) -> int | None:
+        """Go down to what runs first; if that is nothing, the code that this nothing returns."""
         part = Part(profile_id, find(profile_id))
         while isinstance(part.profile.profile, SequentialCompositionProfile):
+            sequence = part.profile.profile
+            if not sequence.profile_ids or not sequence.repetition_count:
+                return part.profile.return_code
             self._above.append(part)
-            first = part.profile.profile.profile_ids[0]
-            part = Part(first, find(first))
+            part = Part(sequence.profile_ids[0], find(sequence.profile_ids[0]))
         self.leaf = part
+        return None
 
     def go_on(self, return_code: int, find: Callable[[str], WorkloadProfile]) -> None:
         """What ran has returned this code: the next part runs, or all is done."""
@@ -73,8 +79,10 @@ class Walk:
                     continue
                 part.index = 0
                 part.repetition += 1
-            self._descend(sequence.profile_ids[part.index], find)
-            return
+            code = self._descend(sequence.profile_ids[part.index], find)
+            if code is None:
+                return
+            return_code = code
         self.return_code = return_code
 
     def progress(self, of_leaf: float) -> KillProgress:
