@@ -33,7 +33,7 @@ from batprotocol.edc.running import drive
 from batprotocol.edc.signals import Interrupts
 from batprotocol.errors import PeerGone
 
-__all__ = ["run"]
+__all__ = ["load", "run", "telling_whose_fault"]
 
 GRACE = 0.3
 """Seconds that the command has to end by itself once its scheduler has left it: it was told to stop."""
@@ -83,7 +83,7 @@ def run(
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
         status = 1
-        with _telling_whose_fault(target):
+        with telling_whose_fault(target):
             scheduler = load(target)()
             bound = endpoint or (_private(stack) if _asks("{endpoint}", command) else DEFAULT_ENDPOINT)
             other = stack.enter_context(_Command(command, init or "")) if command else None
@@ -139,7 +139,7 @@ def _is_scheduler_of(value: object, module: ModuleType) -> bool:
 
 
 @contextmanager
-def _telling_whose_fault(target: str) -> Iterator[None]:
+def telling_whose_fault(target: str) -> Iterator[None]:
     """What the scheduler's own code raises is shown as Python shows it; all else goes on to be told in a sentence."""
     try:
         yield

@@ -5,14 +5,27 @@ whoever moves the messages otherwise, and can be copied and pickled between any 
 
 The data take this way through it: `inputs` (platform, workloads, external events) make the `machine` (hosts, links, and
 how they are shared) and the actors of `batsim`, who wait for one another in a `queue` of future events, and for the
-`progress` of what runs; what the result files hold goes to the observers of `results`.
+`progress` of what runs; what the result files hold goes to the observers of `results`. Decision components that are
+no Python objects are reached through `peers`, and a `Recorder` writes down what is said.
 """
 
 from batprotocol.simulator.batsim.simulator import Simulator
 from batprotocol.simulator.inputs import *  # noqa: F403
 from batprotocol.simulator.inputs import __all__ as _inputs
+from batprotocol.simulator.peers import connect, load_library
+from batprotocol.simulator.recording import Recorder
 from batprotocol.simulator.results import *  # noqa: F403
 from batprotocol.simulator.results import __all__ as _results
 from batprotocol.simulator.simulating import DecisionComponent, Player, simulate
 
-__all__ = ["DecisionComponent", "Player", "Simulator", "simulate", *_inputs, *_results]
+__all__ = [
+    "DecisionComponent",
+    "Player",
+    "Recorder",
+    "Simulator",
+    "connect",
+    "load_library",
+    "simulate",
+    *_inputs,
+    *_results,
+]

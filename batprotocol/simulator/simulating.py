@@ -103,7 +103,12 @@ def simulate(
     watching.append(rows if output is None else ResultFiles(output, energy=energy))
     simulator = Simulator(
         hosts,
-        [each if isinstance(each, Workload) else read_workload(each) for each in given],
+        [
+            each
+            if isinstance(each, Workload)
+            else read_workload(each, name=f"w{number}", compositions=rules != DEFAULT_RULE_SET, quirks=quirks)
+            for number, each in enumerate(given)
+        ],
         external_events=[
             each if isinstance(each, ExternalEventList) else read_external_events(each) for each in external_events
         ],

@@ -63,7 +63,7 @@ def _charts(result: Result, columns: int) -> Table:
     _add_chart(table, utilisation, highest, f"{highest:.0%}", "green")
     table.add_row("", axis)
     table.add_row("", Text("jobs waiting", style="bold"))
-    _add_chart(table, queue, most or 1.0, f"{most:.4g}", "yellow")
+    _add_chart(table, queue, most or 1.0, f"{most:.3g}", "yellow")
     table.add_row("", axis)
     return table
 
