@@ -1,4 +1,4 @@
-"""The rules that only a simulator can hold its peer to: they are about profiles that were never told, or about itself."""
+"""The rules that only a simulator can hold its peer to: about profiles that were never told, or about itself."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _ALL: Final = (
     Rule(
         "stop.task-running",
         "Batsim is stopped while a parallel task runs",
-        "Batsim 5.0.0-rc2 aborts on a ForceSimulationStopEvent while a parallel task runs. Kill the running jobs in the "
+        "Batsim 5.0.0-rc2 aborts on a ForceSimulationStopEvent while a parallel task runs. Kill running jobs in the "
         "same reply, before the stop.",
         "error",
     ),

@@ -80,7 +80,7 @@ class Machine:
     # Network
 
     def path(self, source: int, target: int) -> tuple[float, list[int]]:
-        """The latency of the way from a host to another or to itself, and the resources of its links; -1: the master."""
+        """The latency of the way from a host to another or to itself, and its links as resources; -1 is the master."""
         platform = self.platform
         route = platform.route(
             self.hosts[source] if source >= 0 else platform.master,
