@@ -47,6 +47,8 @@ SIGNALLED = 128
 """What shells exit with when a command does not exist, cannot be executed, or (plus its number) a signal ended it."""
 
 _PACKAGE = Path(batprotocol.__file__).parent
+_STANDARD = Path(logging.__file__).parent.parent
+"""Where Python's own library is: what it raises when we call it is no fault of a scheduler."""
 _ANY_ADDRESS = (("tcp://0.0.0.0:", "tcp://127.0.0.1:"), ("tcp://[::]:", "tcp://[::1]:"))
 
 
@@ -162,9 +164,11 @@ def _own_part(trace: TracebackType | None) -> TracebackType | None:
 
 
 def _is_ours(filename: str) -> bool:
-    return filename.startswith("<frozen importlib") or any(
-        folder in Path(filename).parents for folder in (_PACKAGE, Path(zmq.__file__).parent)
-    )
+    if filename.startswith("<frozen "):
+        return True
+    folders = Path(filename).parents
+    is_standard = _STANDARD in folders and not {"site-packages", "dist-packages"} & set(Path(filename).parts)
+    return is_standard or _PACKAGE in folders or Path(zmq.__file__).parent in folders
 
 
 def _with_article(name: str) -> str:

@@ -51,7 +51,7 @@ class Element:
 
 
 class _Fault(Exception):
-    """A fault found in a callback of expat, where no line is known yet."""
+    """A fault found in a callback of expat: why, line, column."""
 
 
 def read_elements(
@@ -82,7 +82,8 @@ def read_elements(
             parser.Parse(chunk, False)
         parser.Parse(b"", True)
     except _Fault as fault:
-        raise InputError(str(fault), file=filename, line=reader.line, column=parser.CurrentColumnNumber + 1) from None
+        reason, line, column = fault.args
+        raise InputError(reason, file=filename, line=line, column=column) from None
     except expat.ExpatError as error:
         reason = expat.errors.messages.get(error.code, "malformed")
         raise InputError(
@@ -128,38 +129,42 @@ class _Reader:
     def line(self) -> int:
         return self.parser.CurrentLineNumber + self.skipped_lines
 
+    def fault(self, reason: str) -> _Fault:
+        """A fault at the place where the parser is now."""
+        return _Fault(reason, self.line, self.parser.CurrentColumnNumber + 1)
+
     def _doctype(self, name: str, system: str | None, public: str | None, has_internal_subset: int) -> None:
         if has_internal_subset:
-            raise _Fault("a document type that defines something (entities, attributes) is not read")
+            raise self.fault("a document type that defines something (entities, attributes) is not read")
 
     def _entity(self, name: str, *_: Any) -> None:
-        raise _Fault(f"the entity {shown(name)} is not read: no entities can be defined")
+        raise self.fault(f"the entity {shown(name)} is not read: no entities can be defined")
 
     def _skipped(self, name: str, is_parameter: int) -> None:
-        raise _Fault(f"there is no entity {shown(name)}")
+        raise self.fault(f"there is no entity {shown(name)}")
 
     def _text(self, text: str) -> None:
         if text.strip():
-            raise _Fault(f"expected elements only, got the text {shown(text.strip())}")
+            raise self.fault(f"expected elements only, got the text {shown(text.strip())}")
 
     def _start(self, tag: str, given: dict[str, str]) -> None:
         tag = self.synonyms.get(tag, tag)
         kind = self.kinds.get(tag)
         if kind is None:
-            raise _Fault(f"<{_short(tag)}> is not supported")
+            raise self.fault(f"<{_short(tag)}> is not supported")
         parent = self.top
         if (parent.tag if parent is not None else None) not in (kind.parents or (None,)):
             where = f"inside <{parent.tag}>" if parent is not None else "as the outermost element"
-            raise _Fault(f"<{tag}> cannot stand {where}")
+            raise self.fault(f"<{tag}> cannot stand {where}")
         for name in given:
             if name not in kind.required and name not in kind.optional:
-                raise _Fault(f"the attribute {_short(name)} of <{tag}> is not supported")
+                raise self.fault(f"the attribute {_short(name)} of <{tag}> is not supported")
         for name in kind.required:
             if name not in given:
-                raise _Fault(f"<{tag}> lacks the attribute {name}")
+                raise self.fault(f"<{tag}> lacks the attribute {name}")
         self.depth += 1
         if self.depth > _DEEPEST:
-            raise _Fault(f"elements are nested deeper than {_DEEPEST}")
+            raise self.fault(f"elements are nested deeper than {_DEEPEST}")
         element = Element(tag, {**kind.optional, **given}, self.line, parent)
         self.top = element
         if tag == "prop":
