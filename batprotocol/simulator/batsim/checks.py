@@ -36,7 +36,8 @@ def check_execution(simulation: Simulation, job: SimulatedJob, event: ExecuteJob
     if isinstance(profile, DelayProfile):
         if profile.delay == inf and job.job.walltime is None:
             raise simulation.refusal("profile.infinite", f"job {shown(job.id)} would never end")
-    elif not isinstance(profile, (*TASKS, TraceReplayProfile)) and not simulation.has_parts(profile):
+        return placed
+    if not isinstance(profile, (*TASKS, TraceReplayProfile)) and not simulation.has_parts(profile):
         return placed
     for id in simulation.profile_tree(job.profile_id):
         _check_part(simulation, job, event, id, placed)

@@ -65,5 +65,9 @@ class Mailbox:
         self.alarm: Any = None
 
     def when_due(self, queue: Any) -> None:
-        """A message is delivered."""
-        queue.deliver(self)
+        """A message is delivered: its receiver goes on before the sender can post again, as posting takes a while."""
+        self.owner.message, sender = self.transfer
+        self.transfer = None
+        queue.ready.append(self.owner)
+        if sender is not None:
+            queue.ready.append(sender)

@@ -24,21 +24,26 @@ _WORK_LEFT: Final = 1e-12
 
 
 class FastQueue(Queue):
-    """See the module."""
+    """See the module.
 
-    __slots__ = ("_costs", "_heap", "_links", "_next", "_ready")
+    Attributes:
+        ready: the actors that can go on at this moment, in their order.
+    """
+
+    __slots__ = ("_costs", "_heap", "_links", "_next", "_sharing", "ready")
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
         platform = machine.platform
         self._costs = [platform.message_cost(host) for host in (*machine.hosts, platform.master)]
         self._links: dict[int, list[int]] = {}
+        self._sharing = machine.sharing
         self._heap: list[tuple[float, int, Any]] = []
         self._next = 0
-        self._ready: deque[Actor] = deque()
+        self.ready: deque[Actor] = deque()
 
     def run(self, simulator: Any) -> bool:
-        ready, heap, sharing = self._ready, self._heap, self.machine.sharing
+        ready, heap, sharing = self.ready, self._heap, self._sharing
         while True:
             while ready:
                 actor = ready.popleft()
@@ -59,14 +64,14 @@ class FastQueue(Queue):
     # What actors do
 
     def start(self, actor: Actor) -> None:
-        self._ready.append(actor)
+        self.ready.append(actor)
 
     def spawn(self, actor: Actor, children: Iterable[Actor]) -> bool:
-        self._ready.extend(children)
+        self.ready.extend(children)
         return False
 
     def pause(self, actor: Actor, calls: int) -> None:
-        self._ready.append(actor)
+        self.ready.append(actor)
 
     def sleep(self, actor: Actor, duration: float) -> None:
         self._next = actor.alarm = number = self._next + 1
@@ -92,7 +97,7 @@ class FastQueue(Queue):
 
     def leave(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
         self.bequeath(actor, mailbox, message)
-        self._ready.append(actor)
+        self.ready.append(actor)
 
     def receive(self, actor: Actor, mailbox: Mailbox, timeout: float | None = None) -> None:
         if mailbox.inbox:
@@ -119,7 +124,7 @@ class FastQueue(Queue):
         actor.in_time = True
         if actor.message is True:
             actor.message = None
-            self._ready.append(actor)
+            self.ready.append(actor)
         elif timeout is not None:
             self.sleep(actor, timeout)
         else:
@@ -130,7 +135,7 @@ class FastQueue(Queue):
             actor.message = True
         else:
             actor.alarm = None
-            self._ready.append(actor)
+            self.ready.append(actor)
 
     def kill(self, actor: Actor) -> None:
         actor.is_dead = True
@@ -152,7 +157,7 @@ class FastQueue(Queue):
 
     def _transfer(self, mailbox: Mailbox, host: int) -> None:
         """Start the transfer of a message from a host to the master."""
-        if self.machine.sharing.tasks and self._is_loaded(host):
+        if self._sharing.tasks and self._is_loaded(host):
             task = message_task(self.machine, host)
             task.owner = mailbox
             self._start(task)
@@ -175,14 +180,6 @@ class FastQueue(Queue):
         else:
             self.machine.sharing.add(task)
 
-    def deliver(self, mailbox: Mailbox) -> None:
-        message, sender = mailbox.transfer
-        mailbox.transfer = None
-        mailbox.owner.message = message
-        self._ready.append(mailbox.owner)  # before the sender can post again: posting takes a while
-        if sender is not None:
-            self._ready.append(sender)
-
     def _schedule(self, task: Task, time: float) -> None:
         self._next = task.alarm = number = self._next + 1
         heappush(self._heap, (time, number, task))
@@ -201,12 +198,12 @@ class FastQueue(Queue):
         owner = task.owner
         task.owner = None
         if isinstance(owner, Mailbox):
-            self.deliver(owner)
+            owner.when_due(self)
         elif owner is not None:
             owner.alarm = None
             if not owner.is_dead:
                 owner.message = None
-                self._ready.append(owner)
+                self.ready.append(owner)
 
     def time_out(self, actor: Actor) -> None:
         waited = actor.message
@@ -221,7 +218,7 @@ class FastQueue(Queue):
             waited.owner = None
             actor.message = None
         actor.in_time = False
-        self._ready.append(actor)
+        self.ready.append(actor)
 
     def _settle(self) -> None:
         machine, now = self.machine, self.now
