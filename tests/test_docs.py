@@ -52,7 +52,7 @@ def batproto(*arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         check=False,
         cwd=ROOT,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONPATH": str(ROOT), "COLUMNS": "80"},
         text=True,
         encoding="utf-8",
     )
@@ -88,9 +88,16 @@ def test_python_blocks_of_the_readme() -> None:
 
 
 def test_dump_prints_what_the_readme_shows() -> None:
-    (shown,) = blocks("console")
+    shown = blocks("console")[1]
     done = batproto("dump", "examples/00042-b2e.bin")
     assert done.returncode == 0
+    assert done.stdout == shown
+
+
+def test_simulate_prints_what_the_readme_shows() -> None:
+    shown = blocks("console")[0]
+    done = batproto("simulate", "examples/easy_backfilling.py:EASY")
+    assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == shown
 
 

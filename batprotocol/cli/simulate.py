@@ -232,4 +232,5 @@ def _show(result: Result, output: Output) -> None:
     console = Console(file=sys.stdout)
     with console.capture() as captured:
         console.print(result.summary())
-    output.raw(captured.get().encode(sys.stdout.encoding or "utf-8", "replace"))
+    text = "\n".join(line.rstrip() for line in captured.get().split("\n"))
+    output.raw(text.encode(sys.stdout.encoding or "utf-8", "replace"))

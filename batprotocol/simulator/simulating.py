@@ -100,7 +100,7 @@ def simulate(
     given = [workloads] if isinstance(workloads, Workload | str | os.PathLike) else workloads
     statistics, rows = Statistics(), JobRows()
     watching: list[Observer] = [statistics, *observers]
-    watching.append(rows if output is None else ResultFiles(output, energy=energy))
+    watching.append(rows if output is None else ResultFiles(output, energy=energy, statistics=statistics))
     simulator = Simulator(
         hosts,
         [

@@ -84,8 +84,8 @@ def parse_bandwidth(text: str) -> float:
 def parse_time(text: str) -> float:
     """Seconds. InputError if the text is no time.
 
-    >>> parse_time("50us"), parse_time("0"), parse_time("2h")
-    (5e-05, 0.0, 7200.0)
+    >>> parse_time("5ms"), parse_time("0"), parse_time("2h")
+    (0.005, 0.0, 7200.0)
     """
     return _parse(text, _TIMES, "s", "a time such as 50us")
 

@@ -70,19 +70,27 @@ class ResultFiles(Observer):
         energy: whether to write consumed_energy.csv.
         machine_states: whether to write machine_states.csv.
         pstate_changes: whether to write pstate_changes.csv.
+        statistics: what adds the jobs up for schedule.json and is told of them before the files are; None: its own.
 
     Raises:
         OSError: a file cannot be written.
     """
 
     def __init__(
-        self, prefix: str, *, energy: bool = False, machine_states: bool = True, pstate_changes: bool = True
+        self,
+        prefix: str,
+        *,
+        energy: bool = False,
+        machine_states: bool = True,
+        pstate_changes: bool = True,
+        statistics: Statistics | None = None,
     ) -> None:
         self.prefix = prefix
         folder = os.path.dirname(prefix)
         if folder:
             os.makedirs(folder, exist_ok=True)
-        self._statistics = Statistics()
+        self._statistics = statistics or Statistics()
+        self._owns_statistics = statistics is None
         self._jobs = _Table(f"{prefix}jobs.csv", _JOBS)
         self._machine_states = _Table(f"{prefix}machine_states.csv", _MACHINE_STATES) if machine_states else None
         self._pstate_changes = _Table(f"{prefix}pstate_changes.csv", _PSTATE_CHANGES) if pstate_changes else None
@@ -94,7 +102,8 @@ class ResultFiles(Observer):
         return [table for table in tables if table is not None]
 
     def job_ended(self, row: JobRow) -> None:
-        self._statistics.job_ended(row)
+        if self._owns_statistics:
+            self._statistics.job_ended(row)
         self._jobs.add(job_line(row))
 
     def machine_states(self, row: MachineStatesRow) -> None:
@@ -111,7 +120,8 @@ class ResultFiles(Observer):
             self._energy.add(f"{row.time:f},{row.energy:f},{row.event_type},{row.wattmin:f},{power}")
 
     def ended(self, totals: Totals) -> None:
-        self._statistics.ended(totals)
+        if self._owns_statistics:
+            self._statistics.ended(totals)
         if totals.complete:
             with open(f"{self.prefix}schedule.json", "w", encoding="utf-8") as file:
                 file.write(schedule_text(self._statistics.schedule()))
