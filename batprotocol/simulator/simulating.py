@@ -110,7 +110,8 @@ def simulate(
             for number, each in enumerate(given)
         ],
         external_events=[
-            each if isinstance(each, ExternalEventList) else read_external_events(each) for each in external_events
+            each if isinstance(each, ExternalEventList) else read_external_events(each, quirks=quirks)
+            for each in external_events
         ],
         energy=energy,
         rules=rules,

@@ -29,7 +29,6 @@ from batprotocol.simulator.inputs import (
 )
 from batprotocol.simulator.inputs.machines import made_platform, natural_order
 from batprotocol.simulator.inputs.platform_xml import MOST_HOSTS, described_hosts
-from batprotocol.simulator.inputs.units import parse_bandwidth, parse_speed, parse_time
 from batprotocol.testing import simulations
 
 WITHOUT_ENGINE = True
@@ -269,27 +268,6 @@ def test_space_before_the_declaration_does_not_matter(read) -> None:
     with pytest.raises(InputError) as caught:
         read('\n \n<?xml version="1.0"?>\n<platform version="4.1">\n<foo/></platform>')
     assert caught.value.line == 5
-
-
-@pytest.mark.parametrize(
-    ("parse", "text", "value"),
-    [
-        (parse_speed, "1.5Gf", 1.5e9), (parse_speed, "3kiloflops", 3000.0), (parse_speed, "1e-9Mf", 1e-9 * 1e6),
-        (parse_speed, "1Ef", 1e18), (parse_speed, "7", 7.0),
-        (parse_bandwidth, "1MiBps", 1048576.0), (parse_bandwidth, "100Mbps", 12.5e6), (parse_bandwidth, "8Kibps", 1024),
-        (parse_time, "1.461517ms", 1.461517 * 1e-3), (parse_time, "2w", 1209600.0), (parse_time, "0", 0.0),
-        (parse_time, "3 s", 3.0),
-    ],
-)  # fmt: skip
-def test_units(parse, text: str, value: float) -> None:
-    assert parse(text) == value
-
-
-@pytest.mark.parametrize("parse", [parse_speed, parse_bandwidth, parse_time])
-@pytest.mark.parametrize("text", ["", "f", "1x", "-1", "nan", "inf", "1e999", "0x1", "1" * 200, "1,5s", "1__0"])
-def test_no_numbers(parse, text: str) -> None:
-    with pytest.raises(InputError):
-        parse(text)
 
 
 @given(st.lists(st.text("nN0123456789-ab", max_size=8)))

@@ -1,4 +1,4 @@
-"""Workload files, usage traces and external events: what they mean, and how wrong ones are refused."""
+"""Workload files: what they mean, and how wrong ones are refused."""
 
 from __future__ import annotations
 
@@ -31,14 +31,10 @@ from batprotocol.model import (
 )
 from batprotocol.simulator.inputs import (
     EXAMPLE_WORKLOAD,
-    ExternalEventList,
     StaticJob,
     Submission,
-    Usage,
     Workload,
     WorkloadProfile,
-    read_external_events,
-    read_traces,
     read_workload,
 )
 from batprotocol.simulator.inputs import json_stream as json_stream_module
@@ -427,75 +423,6 @@ def test_many_jobs_take_little_memory(tmp_path: Path) -> None:
     assert size < 70 * count
     assert peak < 150 * count + 5e6
     assert workload[count - 1].id == f"w0!job{count - 1}"
-
-
-# Usage traces
-
-
-def test_usage_traces(tmp_path: Path, read) -> None:
-    (tmp_path / "traces").mkdir()
-    (tmp_path / "traces" / "all.txt").write_text("rank0\n\nrank1\n")
-    (tmp_path / "traces" / "rank0").write_text("# comment\n0 m_usage 0.5 1000\n1 m_usage 1 1\n00 m_usage 1 2e3\n")
-    (tmp_path / "traces" / "rank1").write_text("0 m_usage 0.5 1000\n1 m_usage 1.00 7")
-    first = (Usage(0.5, 1000.0), Usage(1.0, 2000.0))
-    assert read_traces(tmp_path / "traces" / "all.txt") == (first, (Usage(1.0, 7.0),))
-    assert read_traces(tmp_path / "traces" / "all.txt", quirks=True) == (first, ())
-    profile = {"type": "TraceReplayProfile", "trace_type": "FractionalComputation", "filename": "traces/all.txt"}
-    workload = read(document(profiles={"d": profile}))
-    assert workload.profiles["w0!d"].traces == (first, (Usage(1.0, 7.0),))
-    assert workload.profiles["w0!d"].profile == TraceReplayProfile(TraceType.FractionalComputation, "traces/all.txt")
-
-
-@pytest.mark.parametrize(
-    "line", ["0 compute 1 1", "0 m_usage 1", "0 m_usage 1 1 1", "x m_usage 1 1", "0 m_usage x 1", "0 m_usage nan 1",
-             "0 m_usage -1 1", "0 m_usage 1 inf", "x" * 100_000],
-)  # fmt: skip
-def test_wrong_usage_traces_are_refused_with_their_line(tmp_path: Path, line: str) -> None:
-    (tmp_path / "all").write_text("rank0\n")
-    (tmp_path / "rank0").write_text(f"0 m_usage 1 1\n{line}\n")
-    with pytest.raises(InputError) as caught:
-        read_traces(tmp_path / "all")
-    assert (caught.value.file, caught.value.line) == (str(tmp_path / "rank0"), 2)
-    (tmp_path / "all").write_text("\n")
-    with pytest.raises(InputError, match="empty"):
-        read_traces(tmp_path / "all")
-
-
-# External events
-
-
-@given(simulations.external_event_lists())
-def test_external_events_survive_being_written_and_read(
-    tmp_path_factory: pytest.TempPathFactory, events: ExternalEventList
-) -> None:
-    lines = {
-        int(event.id.split("!")[1]): json.dumps({"type": "generic", "timestamp": event.timestamp, "data": event.data})
-        for event in events.events
-    }
-    path = tmp_path_factory.getbasetemp() / "events.txt"
-    path.write_text("\n \n".join(lines[number] for number in range(len(lines))))
-    again = read_external_events(path)
-    assert again.events == events.events
-    assert again.named("ee7").events == tuple(event._replace(id="ee7" + event.id[3:]) for event in events.events)
-    assert [event.timestamp for event in again.events] == sorted(event.timestamp for event in again.events)
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("{", "no JSON"), ("5", "expected an object"), ('{"type": "generic"}', "timestamp: it is missing"),
-        ('{"type": "x", "timestamp": 1, "data": ""}', "type: 'x' is no type"),
-        ('{"type": "generic", "timestamp": -1, "data": ""}', "timestamp: expected"),
-        ('{"type": "generic", "timestamp": 1, "data": {}}', "data: expected a string"),
-        ('{"type": "generic", "timestamp": 1, "data": ""} {}', "text follows"),
-    ],
-)  # fmt: skip
-def test_wrong_external_events_are_refused_with_their_line(tmp_path: Path, line: str, message: str) -> None:
-    path = tmp_path / "events.txt"
-    path.write_text('{"type": "generic", "timestamp": 1, "data": ""}\n\n' + line)
-    with pytest.raises(InputError, match=message) as caught:
-        read_external_events(path)
-    assert (caught.value.file, caught.value.line) == (str(path), 3)
 
 
 def test_a_document_says_what_the_workload_holds() -> None:

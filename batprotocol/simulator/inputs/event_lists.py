@@ -16,7 +16,7 @@ _LONGEST_LINE = 1 << 24
 _SPACE = b" \t\r\n"
 
 
-def read_external_events(path: str | os.PathLike[str], *, name: str = "ee0") -> ExternalEventList:
+def read_external_events(path: str | os.PathLike[str], *, name: str = "ee0", quirks: bool = False) -> ExternalEventList:
     """The events of a file with lines such as `{"type": "generic", "timestamp": 10, "data": "down"}`.
 
     Empty lines are skipped.
@@ -24,6 +24,7 @@ def read_external_events(path: str | os.PathLike[str], *, name: str = "ee0") -> 
     Args:
         path: the file.
         name: the list's name.
+        quirks: whether events of one timestamp lose their order as with Batsim, if there are more than sixteen.
 
     Raises:
         InputError: a line holds something else; with file and line.
@@ -39,7 +40,7 @@ def read_external_events(path: str | os.PathLike[str], *, name: str = "ee0") -> 
                 raise InputError(f"a line has {_LONGEST_LINE} bytes or more", file=filename, line=number)
             if line.strip(_SPACE):
                 events.append(_event(line, filename, number))
-    return ExternalEventList.of(events, name=name, filename=filename)
+    return ExternalEventList.of(events, name=name, filename=filename, quirks=quirks)
 
 
 def _event(line: bytes, filename: str, number: int) -> tuple[float, str]:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from batprotocol.simulator.inputs.unstable import unstable_sorted
+
 __all__ = ["ExternalEventList", "TimedEvent"]
 
 
@@ -41,13 +43,27 @@ class ExternalEventList(msgspec.Struct, frozen=True):
     filename: str = ""
 
     @classmethod
-    def of(cls, events: Iterable[tuple[float, str]], *, name: str = "ee0", filename: str = "") -> ExternalEventList:
-        """The list of these (timestamp, data) pairs, which may come in any order."""
+    def of(
+        cls, events: Iterable[tuple[float, str]], *, name: str = "ee0", filename: str = "", quirks: bool = False
+    ) -> ExternalEventList:
+        """The list of these (timestamp, data) pairs, which may come in any order.
+
+        Args:
+            events: the pairs; timestamps in seconds.
+            name: the list's name.
+            filename: the file that they come from, or "".
+            quirks: whether events of one timestamp lose their order as with Batsim, if there are more than sixteen.
+        """
         numbered = [TimedEvent(float(time), f"{name}!{number}", data) for number, (time, data) in enumerate(events)]
-        return cls(tuple(sorted(numbered, key=lambda event: event.timestamp)), name, filename)
+        sort = unstable_sorted if quirks else sorted
+        return cls(tuple(sort(numbered, key=_timestamp)), name, filename)
 
     def named(self, name: str) -> ExternalEventList:
         """The same list under another name."""
         cut = len(self.name)
         renamed = (event._replace(id=name + event.id[cut:]) for event in self.events)
         return ExternalEventList(tuple(renamed), name, self.filename)
+
+
+def _timestamp(event: TimedEvent) -> float:
+    return event.timestamp
