@@ -97,6 +97,10 @@ def run(
         read_workload(path, name=f"w{number}", compositions=rules == "protocol", quirks=quirks)
         for number, path in enumerate(workloads or ([] if events else [EXAMPLE_WORKLOAD]))
     ]
+    for workload in given:
+        if workload.skipped:
+            left_out = "1 job is" if workload.skipped == 1 else f"{workload.skipped:,} jobs are"
+            console_output.remark(workload.filename, f"{left_out} left out, without a run time or processors")
     hosts = _platform(platform, given, bool(workloads), energy, roles, master, _fewest(mmax, mmax_workload, given))
     prefix = None if output is None else os.path.join(output, "")
     with ExitStack() as stack:

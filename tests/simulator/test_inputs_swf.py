@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile
-from batprotocol.simulator.inputs import SwfReading, read_swf, read_workload
+from batprotocol.simulator.inputs import Workload, read_swf, read_workload
 
 WITHOUT_ENGINE = True
 
@@ -22,7 +22,7 @@ def line(job: int = 1, submit: float = 0, run: float = 10, given: int = 4, asked
     return f"{job} {submit:g} 3 {run:g} {given} -1 -1 {asked} {limit:g} -1 1 5 5 -1 1 -1 -1 -1\n"
 
 
-def read(tmp_path: Path, text: str, name: str = "log.swf") -> SwfReading:
+def read(tmp_path: Path, text: str, name: str = "log.swf") -> Workload:
     path = tmp_path / name
     path.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
     return read_swf(path)
@@ -30,8 +30,8 @@ def read(tmp_path: Path, text: str, name: str = "log.swf") -> SwfReading:
 
 def test_what_becomes_of_the_fields(tmp_path: Path) -> None:
     text = HEADER + line(3, 7, 10.5, 4, 6, 60) + "\n" + line(1, 7, 20, 5, -1, 0) + line(2, 1, 20, -1, 1)
-    workload, skipped = read(tmp_path, text)
-    assert skipped == 0
+    workload = read(tmp_path, text)
+    assert workload.skipped == 0
     assert workload.resource_count == 64
     assert [
         (time, id, job.resource_request, job.walltime, workload.profiles[job.profile_id].profile)
@@ -45,15 +45,15 @@ def test_what_becomes_of_the_fields(tmp_path: Path) -> None:
 
 def test_jobs_that_cannot_run_are_skipped_and_counted(tmp_path: Path) -> None:
     text = line(1, run=-1) + line(2, run=0) + line(3, given=0, asked=0) + line(4, given=-1) + line(5)
-    workload, skipped = read(tmp_path, text)
+    workload = read(tmp_path, text)
     assert [id for _, id, _ in workload] == ["w0!5"]
-    assert skipped == 4
+    assert workload.skipped == workload.named("w7").skipped == 4
 
 
 def test_the_size_of_the_machine_is_that_of_its_largest_job_if_the_header_does_not_tell(tmp_path: Path) -> None:
-    assert read(tmp_path, line(1, given=9) + line(2, given=4)).workload.resource_count == 9
-    assert read(tmp_path, "; MaxNodes: 12\n" + line(1, given=9)).workload.resource_count == 12
-    assert read(tmp_path, "").workload.resource_count == 1
+    assert read(tmp_path, line(1, given=9) + line(2, given=4)).resource_count == 9
+    assert read(tmp_path, "; MaxNodes: 12\n" + line(1, given=9)).resource_count == 12
+    assert read(tmp_path, "").resource_count == 1
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(1, 50), st.integers(1, 9)), max_size=20), st.booleans())

@@ -95,8 +95,10 @@ def test_options_of_batsim(workload: Path, tmp_path: Path) -> None:
 def test_logs_of_the_archive(tmp_path: Path) -> None:
     path = tmp_path / "log.swf.gz"
     lines = "".join(f"{n} {n} -1 10 2 -1 -1 2 20 -1 1 1 1 -1 1 -1 -1 -1\n" for n in range(1, 9))
-    path.write_bytes(gzip.compress(f"; MaxProcs: 16\n{lines}".encode()))
+    unknown = "9 9 -1 -1 2 -1 -1 2 20 -1 1 1 1 -1 1 -1 -1 -1\n"
+    path.write_bytes(gzip.compress(f"; MaxProcs: 16\n{lines}{unknown}".encode()))
     result = run_here("simulate", FCFS, "-w", path)
+    assert result.err == f"batproto: {path}: 1 job is left out, without a run time or processors\n"
     assert "8 (8 succeeded)" in result.out
     assert "of 16 hosts" in result.out
 

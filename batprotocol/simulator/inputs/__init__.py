@@ -18,7 +18,7 @@ from batprotocol.simulator.inputs.network import LOOPBACK, NO_ROUTE, Link, Route
 from batprotocol.simulator.inputs.platform import Platform
 from batprotocol.simulator.inputs.platform_xml import read_platform
 from batprotocol.simulator.inputs.reading import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, read_workload
-from batprotocol.simulator.inputs.swf import SwfReading, read_swf
+from batprotocol.simulator.inputs.swf import read_swf
 from batprotocol.simulator.inputs.traces import read_traces
 from batprotocol.simulator.inputs.workload import StaticJob, Submission, Usage, Workload, WorkloadProfile
 
@@ -36,7 +36,6 @@ __all__ = [
     "SleepPState",
     "StaticJob",
     "Submission",
-    "SwfReading",
     "TimedEvent",
     "Usage",
     "Watts",

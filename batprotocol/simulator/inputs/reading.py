@@ -35,5 +35,5 @@ def read_workload(
     """
     words = os.fspath(path).lower().split(".")
     if "swf" in words[-2:]:
-        return read_swf(path, name=name).workload
+        return read_swf(path, name=name)
     return read_workload_json(path, name=name, compositions=compositions, quirks=quirks)

@@ -4,7 +4,8 @@ What becomes of the fields (-1 stands for unknown everywhere):
 
 - 1, job number: the job's id.
 - 2, submit time: the submission time, in seconds.
-- 4, run time: a `DelayProfile` of that many seconds. Jobs of unknown run time, or of 0 seconds, are skipped.
+- 4, run time: a `DelayProfile` of that many seconds. Jobs of unknown run time, or of 0 seconds, are skipped, and
+  counted (`Workload.skipped`).
 - 8, requested number of processors, or, if unknown, 5, the number that it was given: the resources that the job asks
   for, one host each. Jobs with neither, or with 0, are skipped.
 - 9, requested time: the walltime; without one if unknown or 0.
@@ -21,14 +22,13 @@ import re
 import zlib
 from collections.abc import Iterator
 from io import BufferedReader
-from typing import NamedTuple
 
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile
 from batprotocol.simulator.inputs.columns import JobColumns
 from batprotocol.simulator.inputs.workload import MOST_RESOURCES, Workload, WorkloadProfile
 
-__all__ = ["SwfReading", "read_swf"]
+__all__ = ["read_swf"]
 
 _FIELDS = 18
 _USED = 9  # fields at least: a line may end after the requested time
@@ -38,20 +38,8 @@ _HEADER = re.compile(r";\s*(MaxProcs|MaxNodes)\s*:\s*([0-9]{1,9})\b")
 _UNKNOWN = -1.0
 
 
-class SwfReading(NamedTuple):
-    """A workload, and how many jobs of its file are not in it.
-
-    Args:
-        workload: the jobs that can run.
-        skipped: how many cannot: their run time or number of processors is unknown or 0.
-    """
-
-    workload: Workload
-    skipped: int
-
-
-def read_swf(path: str | os.PathLike[str], *, name: str = "w0") -> SwfReading:
-    """Read a file in the Standard Workload Format, compressed by gzip or not.
+def read_swf(path: str | os.PathLike[str], *, name: str = "w0") -> Workload:
+    """The workload of a file in the Standard Workload Format, compressed by gzip or not; see above for what is in it.
 
     Args:
         path: the file; compressed if its first bytes say so, whatever its name.
@@ -86,7 +74,8 @@ def read_swf(path: str | os.PathLike[str], *, name: str = "w0") -> SwfReading:
         workload = Workload.of_columns(name, filename, profiles, columns, resource_count=max(size, most, 1))
     except InputError as error:
         raise error if error.file else InputError(error.reason, error.path, file=filename) from None
-    return SwfReading(workload, lines - len(columns))
+    workload.skipped = lines - len(columns)
+    return workload
 
 
 def _lines(filename: str) -> Iterator[tuple[int, str]]:

@@ -121,6 +121,8 @@ class Workload:
     """The profiles by their full names. Not to be changed."""
     resource_count: int
     """How many hosts the workload is made for (`nb_res`); what its largest job asks for unless told otherwise."""
+    skipped: int = 0
+    """How many jobs of its file are not in it, for they cannot run: some of the Parallel Workloads Archive's."""
 
     def __init__(
         self,
@@ -189,6 +191,7 @@ class Workload:
         other.name = name
         other.filename = self.filename
         other.resource_count = self.resource_count
+        other.skipped = self.skipped
         cut = len(self.name) + 1
         other.profiles = {
             f"{name}!{given[cut:]}": _full(_local(profile, self.name), name) for given, profile in self.profiles.items()
