@@ -16,7 +16,8 @@ from batprotocol.model import (
     TraceReplayProfile,
     TraceType,
 )
-from batprotocol.simulator.batsim.jobs import SimulatedJob, placement_of
+from batprotocol.simulator.batsim.jobs import SimulatedJob
+from batprotocol.simulator.batsim.runners import placement_of
 from batprotocol.simulator.progress.matrices import TASKS, size, storages
 from batprotocol.simulator.progress.placement import Placement
 

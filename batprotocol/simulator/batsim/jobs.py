@@ -5,19 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from batprotocol.model import (
-    DelayProfile,
-    ExecuteJobEvent,
-    FinalJobState,
-    Job,
-    JobAndProgress,
-    TraceReplayProfile,
-)
+from batprotocol.model import ExecuteJobEvent, FinalJobState, Job, JobAndProgress
 from batprotocol.simulator.batsim.messages import JobEnded, JobsKilled
-from batprotocol.simulator.inputs import Usage
-from batprotocol.simulator.machine.task import Task
-from batprotocol.simulator.progress.matrices import parallel_task, usage_task
-from batprotocol.simulator.progress.placement import Placement, hosts_of
+from batprotocol.simulator.batsim.runners import WALLTIME_REACHED, Order, Runner
 from batprotocol.simulator.progress.work import Walk
 from batprotocol.simulator.queue.actor import Actor
 from batprotocol.simulator.results import JobRow
@@ -25,15 +15,13 @@ from batprotocol.simulator.results import JobRow
 if TYPE_CHECKING:
     from batprotocol.simulator.batsim.simulation import Simulation
 
-__all__ = ["Execution", "Killer", "SimulatedJob", "placement_of"]
+__all__ = ["Execution", "Killer", "SimulatedJob"]
 
-_WALLTIME_REACHED: Final = -1
-_KILLED: Final = -2
 _STATES: Final = {
     0: FinalJobState.COMPLETED_SUCCESSFULLY,
-    _WALLTIME_REACHED: FinalJobState.COMPLETED_WALLTIME_REACHED,
-    _KILLED: FinalJobState.COMPLETED_KILLED,
+    WALLTIME_REACHED: FinalJobState.COMPLETED_WALLTIME_REACHED,
 }
+"""What a job that ended by itself is, by the code that it returns; all others have failed."""
 
 
 class SimulatedJob:
@@ -102,11 +90,11 @@ class SimulatedJob:
         simulator.tell_states()
         return calls
 
-    def end(self, return_code: int, simulator: Simulation) -> int:
+    def end(self, return_code: int, state: FinalJobState, simulator: Simulation) -> int:
         """Its execution ends. How many hosts' energy was read for that."""
         now, machine = simulator.queue.now, simulator.machine
         self.return_code = return_code
-        self.final_state = _STATES.get(return_code, FinalJobState.COMPLETED_FAILED)
+        self.final_state = state
         self.runtime = now - self.starting_time
         machine.end_job(self.hosts, now)
         simulator.tell_states()
@@ -148,144 +136,58 @@ class SimulatedJob:
         )
 
 
+_KILLED: Final = -2
+
 _START: Final = 0
 _BODY: Final = 1
-_SLEPT: Final = 2
-_WORKED: Final = 3
-_REPLAYED: Final = 4
-_SPAWNED: Final = 5
-_POST: Final = 6
-_POSTED: Final = 7
+_POST: Final = 2
+_POSTED: Final = 3
 
 
-def placement_of(event: ExecuteJobEvent, profile_id: str, hosts: tuple[int, ...]) -> Placement:
-    """Where the executors of a profile go: there where the execution says it of this profile, or of the whole job."""
-    for given in event.profile_allocation_override or ():
-        if given.profile_id == profile_id:
-            return Placement(hosts_of(given.host_allocation), given.executor_placement)
-    return Placement(hosts, event.allocation.executor_placement)
-
-
-class Execution(Actor):
-    """Executes a job: walks through its profile, and tells the server of its end.
+class Execution(Runner):
+    """Executes a job: runs its profile, and tells the server of its end.
 
     Args:
         job: which.
         event: how.
-        walk: the way through its profile.
+        walk: the walk through its profile.
+        storages: where the storages are that its profiles name.
     """
 
-    __slots__ = (
-        "_cut",
-        "_event",
-        "_left",
-        "_ranks",
-        "_ranks_left",
-        "_since",
-        "_step",
-        "_storages",
-        "_task",
-        "job",
-        "walk",
-    )
+    __slots__ = ("_step", "job")
 
     def __init__(self, job: SimulatedJob, event: ExecuteJobEvent, walk: Walk, storages: Mapping[str, int]) -> None:
-        super().__init__(job.hosts[0])
-        self.job = job
-        self.walk = walk
-        self._event = event
-        self._storages = storages
         walltime = job.job.walltime
-        self._left = -1.0 if walltime is None else walltime
-        self._cut = False
-        self._since = 0.0
-        self._task: Task | None = None
-        self._ranks: list[_Rank] = []
-        self._ranks_left = 0
+        super().__init__(
+            Order(event, job.hosts, job.job.resource_request, storages), walk, -1.0 if walltime is None else walltime
+        )
+        self.job = job
         self._step = _START
 
     def run(self, simulator: Simulation) -> None:
         step = self._step
-        if step == _START:
+        if step == _BODY:
+            super().run(simulator)
+        elif step == _START:
             self._step = _BODY
             calls = self.job.begin(simulator)
             if calls:
                 simulator.queue.pause(self, calls)
-                return
-            self._begin_part(simulator)
-        elif step == _BODY:
-            self._begin_part(simulator)
-        elif step == _SPAWNED:
-            self._step = _REPLAYED
-            if self._ranks_left:
-                simulator.queue.wait(self, None if self._left < 0.0 else self._left)
             else:
-                self._end_part(simulator)
+                self.begin_part(simulator)
         elif step == _POST:
             self._post_end(simulator)
-        elif step == _POSTED:
+        else:
             assert self._task is not None
             simulator.queue.drop(self._task)
-        else:
-            self._end_part(simulator)
 
-    def _begin_part(self, simulator: Simulation) -> None:
-        """Do what the part of the profile says that is next."""
-        leaf = self.walk.leaf
-        if leaf is None:  # there is nothing in its sequence
-            self._finish(simulator)
+    def done(self, return_code: int, simulator: Simulation) -> None:
+        job = self.job
+        state = _STATES.get(return_code, FinalJobState.COMPLETED_FAILED)
+        if return_code == _KILLED and simulator.quirks:  # Batsim takes it for killed, and nobody tells of its end
+            job.end(return_code, FinalJobState.COMPLETED_KILLED, simulator)
             return
-        queue, profile = simulator.queue, leaf.profile.profile
-        self._since = queue.now
-        if type(profile) is DelayProfile:
-            delay, left = profile.delay, self._left
-            self._step = _SLEPT
-            self._cut = 0.0 <= left <= delay
-            if self._cut:
-                delay = left
-            if delay > 0.0:
-                queue.sleep(self, delay)
-            else:
-                self._end_part(simulator)
-            return
-        placement = placement_of(self._event, leaf.profile_id, self.job.hosts)
-        timeout = None if self._left < 0.0 else self._left
-        if isinstance(profile, TraceReplayProfile):
-            self._step = _SPAWNED
-            self._replay(simulator, placement, leaf.profile.traces or ())
-            return
-        self._step = _WORKED
-        self._task = parallel_task(simulator.machine, profile, self.job.job.resource_request, placement, self._storages)
-        queue.execute(self, self._task, timeout)
-
-    def _end_part(self, simulator: Simulation) -> None:
-        """A part of the profile is over: go on with the next one, or end."""
-        queue, walk, step = simulator.queue, self.walk, self._step
-        assert walk.leaf is not None
-        if step == _SLEPT:
-            if self._left >= 0.0:
-                delay = walk.leaf.profile.profile.delay  # type: ignore[union-attr]
-                self._left = 0.0 if self._cut else self._left - delay
-        else:
-            self._cut = not self.in_time
-            if self._left >= 0.0:
-                self._left -= queue.now - self._since
-            if step == _REPLAYED:
-                self._stop_ranks(simulator)
-            elif not self._cut:  # else it goes on loading its hosts until the end was told
-                self._task = None
-        walk.go_on(_WALLTIME_REACHED if self._cut else walk.leaf.profile.return_code, simulator.find_profile)
-        if walk.leaf is None:
-            self._finish(simulator)
-        else:
-            self._step = _BODY
-            self._begin_part(simulator)
-
-    def _finish(self, simulator: Simulation) -> None:
-        code = self.walk.return_code
-        calls = self.job.end(code, simulator)
-        if code == _KILLED and simulator.quirks:
-            return  # Batsim takes it for killed, and nobody tells of its end
+        calls = job.end(return_code, state, simulator)
         self._step = _POST
         if calls:
             simulator.queue.pause(self, calls)
@@ -300,84 +202,11 @@ class Execution(Actor):
             self._step = _POSTED
             simulator.queue.post(self, simulator.server.mailbox, JobEnded(self.job))
 
-    # Killing
-
-    @property
-    def runs_task(self) -> bool:
-        """Whether a parallel task is running, or several."""
-        return self._task is not None or bool(self._ranks)
-
-    def kill(self, simulator: Simulation) -> tuple[JobAndProgress, int, int]:
-        """Stop at once: the progress, the job's return code, and how many kernel calls it takes."""
-        queue, leaf = simulator.queue, self.walk.leaf
-        progress, code, calls = 0.0, -1, 1
-        if leaf is not None and self._step in (_SLEPT, _WORKED, _SPAWNED, _REPLAYED):
-            profile = leaf.profile.profile
-            if isinstance(profile, DelayProfile):
-                progress = (queue.now - self._since) / profile.delay
-            elif self._task is not None:
-                progress, code = 1.0 - queue.remaining(self._task), -2
-            elif self._ranks:
-                progress = sum(rank.progress for rank in self._ranks) / len(self._ranks)
-        queue.kill(self)
-        if self._task is not None:
-            queue.drop(self._task)
-        self._stop_ranks(simulator)
-        return JobAndProgress(self.job.id, self.walk.progress(progress)), code, calls
-
-    # Usage traces
-
-    def _replay(self, simulator: Simulation, placement: Placement, traces: tuple[tuple[Usage, ...], ...]) -> None:
-        hosts = placement.executors(len(traces), simulator.machine.hosts)
-        self._ranks = [_Rank(self, host, lines) for host, lines in zip(hosts, traces, strict=True)]
-        self._ranks_left = len(self._ranks)
-        if not simulator.queue.spawn(self, self._ranks):
-            self.run(simulator)
-
-    def rank_ended(self, simulator: Simulation) -> None:
-        """One of the ranks has replayed its trace."""
-        self._ranks_left -= 1
-        if self._ranks_left == 0 and self._step == _REPLAYED:
-            simulator.queue.wake(self)
-
-    def _stop_ranks(self, simulator: Simulation) -> None:
-        for rank in self._ranks:
-            rank.stop(simulator)
-        self._ranks = []
-
-
-class _Rank(Actor):
-    """Replays the usage trace of one rank."""
-
-    __slots__ = ("_lines", "_next", "_task", "execution")
-
-    def __init__(self, execution: Execution, host: int, lines: tuple[Usage, ...]) -> None:
-        super().__init__(host)
-        self.execution = execution
-        self._lines = lines
-        self._next = 0
-        self._task: Task | None = None
-
-    @property
-    def progress(self) -> float:
-        """The part of the lines that were replayed."""
-        return max(0, self._next - 1) / len(self._lines) if self._lines else 1.0
-
-    def run(self, simulator: Simulation) -> None:
-        if self._next == len(self._lines):
-            self._task = None
-            self.execution.rank_ended(simulator)
-            return
-        self._task = usage_task(simulator.machine, self.host, self._lines[self._next])
-        self._next += 1
-        simulator.queue.execute(self, self._task)
-
-    def stop(self, simulator: Simulation) -> None:
-        """Replay no more."""
-        if not self.is_dead:
-            simulator.queue.kill(self)
-            if self._task is not None:
-                simulator.queue.drop(self._task)
+    def kill(self, simulator: Simulation) -> JobAndProgress:
+        """Stop at once, and tell how far it had come."""
+        progress = JobAndProgress(self.job.id, self.progress(simulator))
+        self.stop(simulator)
+        return progress
 
 
 class Killer(Actor):
@@ -401,9 +230,9 @@ class Killer(Actor):
             self._message = JobsKilled(self._jobs, [], [])
             for job in self._jobs:
                 if job.final_state is None and job.execution is not None:
-                    progress, code, own_calls = job.execution.kill(simulator)
-                    calls += own_calls + job.end(code, simulator)
-                    job.final_state = FinalJobState.COMPLETED_KILLED
+                    code = -2 if job.execution.runs_task else -1
+                    progress = job.execution.kill(simulator)
+                    calls += 1 + job.end(code, FinalJobState.COMPLETED_KILLED, simulator)
                     job.execution = None
                     self._message.killed.append(job)
                     self._message.progresses.append(progress)

@@ -260,7 +260,7 @@ class Simulation:
         """The decision component wants no more."""
         for job in self.jobs.values():
             if job.execution is not None:
-                job.execution.kill(self)
+                job.execution.stop(self)
                 job.execution = None
 
     # Hosts

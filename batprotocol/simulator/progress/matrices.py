@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import floor, inf, isqrt
 from typing import Final, TypeAlias
 
@@ -10,11 +10,12 @@ from batprotocol.model import (
     HomogeneousParallelTaskGenerationStrategy,
     ParallelTaskDataStagingBetweenStoragesProfile,
     ParallelTaskHomogeneousProfile,
+    ParallelTaskMergeCompositionProfile,
     ParallelTaskOnStorageHomogeneousProfile,
     ParallelTaskProfile,
     Profile,
 )
-from batprotocol.simulator.inputs import Usage
+from batprotocol.simulator.inputs import Usage, WorkloadProfile
 from batprotocol.simulator.machine.machine import Machine
 from batprotocol.simulator.machine.task import Task
 from batprotocol.simulator.progress.placement import Placement
@@ -28,6 +29,7 @@ _GAMMA: Final = 4194304.0
 TASKS: Final = (
     ParallelTaskProfile,
     ParallelTaskHomogeneousProfile,
+    ParallelTaskMergeCompositionProfile,
     ParallelTaskOnStorageHomogeneousProfile,
     ParallelTaskDataStagingBetweenStoragesProfile,
 )
@@ -35,6 +37,7 @@ TASKS: Final = (
 
 _Transfers: TypeAlias = Iterable[tuple[int, int, float]]
 """Places of the sender and the receiver among the executors, and bytes."""
+_Amounts: TypeAlias = tuple[list[int], list[float], _Transfers]
 
 
 def storages(profile: Profile) -> tuple[str, ...]:
@@ -47,7 +50,12 @@ def storages(profile: Profile) -> tuple[str, ...]:
 
 
 def parallel_task(
-    machine: Machine, profile: Profile, resources: int, placement: Placement, storage_hosts: Mapping[str, int]
+    machine: Machine,
+    profile: Profile,
+    resources: int,
+    placement: Placement,
+    storage_hosts: Mapping[str, int],
+    find: Callable[[str], WorkloadProfile],
 ) -> Task:
     """The task of a profile.
 
@@ -57,13 +65,26 @@ def parallel_task(
         resources: how many hosts the job requests.
         placement: its hosts, and which executors are on which.
         storage_hosts: where the storages that it names are.
+        find: tells the profiles that are merged.
     """
+    if isinstance(profile, ParallelTaskMergeCompositionProfile):
+        parts = [find(name).profile for name in profile.profile_ids]
+        return _built(
+            machine, *_merged([_amounts(machine, part, resources, placement, storage_hosts) for part in parts])
+        )
+    return _built(machine, *_amounts(machine, profile, resources, placement, storage_hosts))
+
+
+def _amounts(
+    machine: Machine, profile: Profile, resources: int, placement: Placement, storage_hosts: Mapping[str, int]
+) -> _Amounts:
+    """The executors' hosts, what each computes, and what they transfer."""
     mapping = placement.mapping
     if isinstance(profile, ParallelTaskProfile):
-        return _built(machine, placement.executors(resources, machine.hosts), *_given(profile, resources))
+        return placement.executors(resources, machine.hosts), *_given(profile, resources)
     if isinstance(profile, ParallelTaskDataStagingBetweenStoragesProfile):
         ends = [storage_hosts[name] for name in storages(profile)]
-        return _built(machine, ends, [0.0, 0.0], [(0, 1, profile.bytes_to_transfer)])
+        return ends, [0.0, 0.0], [(0, 1, profile.bytes_to_transfer)]
     count = resources if mapping is None else len(mapping)
     executors = placement.executors(count, machine.hosts)
     if isinstance(profile, ParallelTaskHomogeneousProfile):
@@ -72,7 +93,7 @@ def parallel_task(
             flops /= count
             transferred = transferred / (count * count - count) if count > 1 else 0.0
         pairs = ((i, j, transferred) for i in range(count) for j in range(count) if i != j)
-        return _built(machine, executors, [flops] * count, pairs if transferred > 0 else ())
+        return executors, [flops] * count, pairs if transferred > 0 else ()
     assert isinstance(profile, ParallelTaskOnStorageHomogeneousProfile)
     read, written = profile.bytes_to_read, profile.bytes_to_write
     if profile.generation_strategy == _SPREAD:
@@ -81,7 +102,27 @@ def parallel_task(
         written = read
     executors.append(storage_hosts[profile.storage_name])
     both = ((count, i, read) if reads else (i, count, written) for i in range(count) for reads in (False, True))
-    return _built(machine, executors, [0.0] * (count + 1), both)
+    return executors, [0.0] * (count + 1), both
+
+
+def _merged(parts: Sequence[_Amounts]) -> _Amounts:
+    """The amounts of several tasks as those of one: equal executors do the work of all of them."""
+    hosts: list[int] = []
+    flops: list[float] = []
+    transfers: list[tuple[int, int, float]] = []
+    for executors, amounts, moved in parts:
+        places, taken = [], 0
+        for host, amount in zip(executors, amounts, strict=True):
+            while taken < len(hosts) and hosts[taken] != host:
+                taken += 1
+            if taken == len(hosts):
+                hosts.append(host)
+                flops.append(0.0)
+            flops[taken] += amount
+            places.append(taken)
+            taken += 1
+        transfers += [(places[source], places[target], amount) for source, target, amount in moved]
+    return hosts, flops, transfers
 
 
 def usage_task(machine: Machine, host: int, line: Usage) -> Task:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from batprotocol.model import (
     KillProgress,
-    KillProgressAtomicProfile,
     KillProgressSequentialProfile,
     SequentialCompositionProfile,
 )
@@ -38,13 +37,15 @@ class Walk:
     """The parts of a job's profile that are executed, one after the other.
 
     Attributes:
+        profile_id: where it begins.
         leaf: what runs now, or None once all is done.
         return_code: what the job returns, once all is done.
     """
 
-    __slots__ = ("_above", "leaf", "return_code")
+    __slots__ = ("_above", "leaf", "profile_id", "return_code")
 
     def __init__(self, profile_id: str, find: Callable[[str], WorkloadProfile]) -> None:
+        self.profile_id = profile_id
         self._above: list[Part] = []
         self.leaf: Part | None = None
         self.return_code = 0
@@ -85,10 +86,9 @@ class Walk:
             return_code = code
         self.return_code = return_code
 
-    def progress(self, of_leaf: float) -> KillProgress:
+    def progress(self, of_leaf: KillProgress) -> KillProgress:
         """How far the walk has come, given the progress of what runs now."""
-        assert self.leaf is not None, "what is done has no progress"
-        progress: KillProgress = KillProgressAtomicProfile(self.leaf.profile_id, of_leaf)
+        progress = of_leaf
         for part in reversed(self._above):
             progress = KillProgressSequentialProfile(part.profile_id, part.repetition, part.index, progress)
         return progress
