@@ -5,33 +5,25 @@ from __future__ import annotations
 from math import floor
 from typing import TYPE_CHECKING, Final
 
-from batprotocol.conversation.hostsets import read_hosts
 from batprotocol.model import (
-    AggregatedProbeData,
-    ArithmeticMean,
     CallMeLaterEvent,
     CreateProbeEvent,
-    Doubles,
     FinitePeriodNumber,
-    HostResources,
-    NoResourcesAggregation,
     OneShot,
     Periodic,
-    ProbeData,
     ProbeDataEmittedEvent,
     StopCallMeLaterEvent,
     StopProbeEvent,
     TimeUnit,
-    VectorialProbeData,
 )
 from batprotocol.simulator.batsim.messages import CallDue, Stopped, Triggered
-from batprotocol.simulator.progress.placement import hosts_of
+from batprotocol.simulator.batsim.probes import joules
 from batprotocol.simulator.queue.actor import Actor, Mailbox
 
 if TYPE_CHECKING:
     from batprotocol.simulator.batsim.simulation import Simulation
 
-__all__ = ["OneShotCall", "PeriodicActor", "milliseconds"]
+__all__ = ["OneShotCall", "OneShotProbe", "PeriodicActor", "milliseconds"]
 
 _SOON: Final = 1e-5
 """A call is at least so many seconds away, unless it is in the past."""
@@ -47,11 +39,11 @@ def milliseconds(trigger: Periodic) -> int:
 class OneShotCall(Actor):
     """A call that comes once."""
 
-    __slots__ = ("_due", "_id", "_step")
+    __slots__ = ("_due", "_step", "id")
 
     def __init__(self, id: str, when: OneShot) -> None:
         super().__init__()
-        self._id = id
+        self.id = id
         self._due = when.time / _PER_SECOND.get(when.time_unit, 1.0)
         self._step = 0
 
@@ -65,7 +57,23 @@ class OneShotCall(Actor):
                 return
             self._step = 2
         if self._step == 2:
-            queue.post(self, simulator.server.mailbox, CallDue(self._id))
+            self.tell(simulator)
+
+    def tell(self, simulator: Simulation) -> None:
+        """It is due."""
+        simulator.queue.bequeath(self, simulator.server.mailbox, CallDue(self.id))
+
+
+class OneShotProbe(OneShotCall):
+    """A probe that measures once."""
+
+    __slots__ = ()
+
+    def tell(self, simulator: Simulation) -> None:
+        probe = simulator.probes.get(self.id)
+        if probe is not None:
+            measured = [(self.id, probe.measure(simulator), True)]
+            simulator.queue.bequeath(self, simulator.server.mailbox, Triggered([], measured))
 
 
 class _Ticker:
@@ -82,13 +90,14 @@ class _Ticker:
 
     __slots__ = ("due", "id", "is_armed", "left", "period", "probe")
 
-    def __init__(self, id: str, trigger: Periodic, now: float, probe: CreateProbeEvent | None = None) -> None:
+    def __init__(self, id: str, trigger: Periodic, now: float, probe: CreateProbeEvent | None, armed: bool) -> None:
         self.id = id
         self.period = milliseconds(trigger)
-        self.due = (floor(now * 1000.0 / self.period) + 1) * self.period
+        offset = trigger.offset * _IN_MILLISECONDS[trigger.time_unit]
+        self.due = (floor((now * 1000.0 - offset) / self.period) + 1) * self.period + offset
         self.left = trigger.mode.nb_periods if isinstance(trigger.mode, FinitePeriodNumber) else None
         self.probe = probe
-        self.is_armed = probe is None
+        self.is_armed = armed
 
     def tick(self) -> bool:
         """Count a period; whether it was the last one."""
@@ -140,11 +149,12 @@ class PeriodicActor(Actor):
         """Do what the server has told; whether that means waiting."""
         if isinstance(message, CallMeLaterEvent):
             assert isinstance(message.when, Periodic)
-            self._calls[message.call_me_later_id] = _Ticker(message.call_me_later_id, message.when, now)
+            self._calls[message.call_me_later_id] = _Ticker(message.call_me_later_id, message.when, now, None, True)
         elif isinstance(message, CreateProbeEvent):
             trigger = message.measurement_triggering_policy
             assert isinstance(trigger, Periodic)
-            self._probes[message.probe_id] = _Ticker(message.probe_id, trigger, now, message)
+            armed = message.probe_id in simulator.probes
+            self._probes[message.probe_id] = _Ticker(message.probe_id, trigger, now, message, armed)
         elif isinstance(message, StopCallMeLaterEvent):
             self._calls.pop(message.call_me_later_id, None)
             simulator.queue.leave(self, simulator.server.mailbox, Stopped(message.call_me_later_id, False))
@@ -159,7 +169,7 @@ class PeriodicActor(Actor):
         """Tell the server of all that is due now."""
         now = min(ticker.due for group in (self._calls, self._probes) for ticker in group.values())
         calls: list[tuple[str, bool]] = []
-        data: list[tuple[ProbeDataEmittedEvent, bool]] = []
+        data: list[tuple[str, ProbeDataEmittedEvent | None, bool]] = []
         reads = 0
         for group in (self._calls, self._probes):
             for id in sorted(group):
@@ -175,41 +185,11 @@ class PeriodicActor(Actor):
                     del group[id]
                 if ticker.probe is None:
                     calls.append((id, is_last))
+                elif id in simulator.probes:
+                    data.append((id, simulator.probes[id].measure(simulator), is_last))
                 else:
-                    event, read = _measured(ticker.probe, simulator)
-                    data.append((event, is_last))
+                    event, read = joules(ticker.probe, simulator)
+                    data.append((id, event, is_last))
                     reads += read
         self._triggered = Triggered(calls, data)
         simulator.queue.pause(self, reads + 1)  # and one to give up receiving
-
-
-def _measured(probe: CreateProbeEvent, simulator: Simulation) -> tuple[ProbeDataEmittedEvent, int]:
-    """What a probe measures now, and how many hosts' energy was read for that."""
-    machine = simulator.machine
-    assert isinstance(probe.resources, HostResources)
-    hosts = hosts_of(probe.resources.host_ids)
-    reads = machine.read_all(hosts, simulator.queue.now)
-    values = [machine.energy[host] for host in hosts]
-    data: ProbeData
-    aggregation = probe.resources_aggregation_function
-    if isinstance(aggregation, NoResourcesAggregation):
-        data = VectorialProbeData(Doubles(values))
-    elif isinstance(aggregation, ArithmeticMean):
-        data = AggregatedProbeData(sum(values) / len(values))
-    else:
-        data = AggregatedProbeData(sum(values))
-    return (
-        ProbeDataEmittedEvent(
-            probe_id=probe.probe_id, resources=HostResources(str(_canonical(probe.resources.host_ids))), data=data
-        ),
-        reads,
-    )
-
-
-def _canonical(text: str) -> str:
-    """A host set as Batsim writes it."""
-    if read_hosts(text).ascending:
-        return text
-    from batprotocol.simulator.machine.machine import intervals
-
-    return intervals(hosts_of(text))

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from batprotocol.errors import shown
 from batprotocol.model import (
     CallMeLaterEvent,
@@ -24,14 +26,17 @@ from batprotocol.model import (
     RegisterJobEvent,
     RegisterProfileEvent,
     RejectJobEvent,
+    ResetProbeEvent,
     StopCallMeLaterEvent,
     StopProbeEvent,
+    TriggerProbeEvent,
     TurnOnOffHostsEvent,
 )
-from batprotocol.simulator.batsim.calls import OneShotCall
+from batprotocol.simulator.batsim.calls import OneShotCall, OneShotProbe
 from batprotocol.simulator.batsim.checks import check_execution, check_registration
 from batprotocol.simulator.batsim.jobs import Execution, Killer, SimulatedJob
 from batprotocol.simulator.batsim.occurrences import submitted_event
+from batprotocol.simulator.batsim.probes import Probe
 from batprotocol.simulator.batsim.switches import Switch, SwitchRequest
 from batprotocol.simulator.inputs import WorkloadProfile
 from batprotocol.simulator.machine.machine import intervals
@@ -120,14 +125,47 @@ def _stop_call(simulation: Simulation, event: StopCallMeLaterEvent) -> None:
 def _create_probe(simulation: Simulation, event: CreateProbeEvent) -> None:
     if isinstance(event.resources, HostResources):
         _check_some(simulation, hosts_of(event.resources.host_ids), f"probe {shown(event.probe_id)} observes no host")
-    simulation.server.probes.add(event.probe_id)
-    simulation.server.todo.append(("forward", event))
+    server, trigger = simulation.server, event.measurement_triggering_policy
+    server.probes.add(event.probe_id)
+    if not simulation.is_batsim:
+        probe = simulation.probes[event.probe_id] = Probe(event, simulation)
+        simulation.machine.meters.append(probe)
+    if isinstance(trigger, OneShot):
+        server.todo.append(("spawn", (OneShotProbe(event.probe_id, trigger),)))
+    else:
+        server.todo.append(("forward", event))
 
 
 def _stop_probe(simulation: Simulation, event: StopProbeEvent) -> None:
     server = simulation.server
-    if event.probe_id in server.probes:
+    probe = simulation.probes.get(event.probe_id)
+    if probe is not None and isinstance(probe.event.measurement_triggering_policy, OneShot):
+        simulation.end_probe(event.probe_id)
+    elif event.probe_id in server.probes:
         server.todo.append(("forward", event))
+
+
+def _known_probe(simulation: Simulation, probe_id: str) -> Probe:
+    probe = simulation.probes.get(probe_id)
+    if probe is None:
+        raise simulation.refusal("probe.unknown", f"no probe {shown(probe_id)} is running")
+    return probe
+
+
+def _trigger_probe(simulation: Simulation, event: TriggerProbeEvent) -> None:
+    probe = _known_probe(simulation, event.probe_id)
+    measured = probe.measure(simulation, manually=True, force=event.force_data_emission)
+    if measured is not None:
+        server = simulation.server
+        server.stamp = simulation.queue.now
+        server.events.append(msgspec.structs.replace(measured, timestamp=server.stamp))
+
+
+def _reset_probe(simulation: Simulation, event: ResetProbeEvent) -> None:
+    probe, now = _known_probe(simulation, event.probe_id), simulation.queue.now
+    simulation.queue.settle()
+    simulation.machine.watch(now)
+    probe.reset(event.new_value, now)
 
 
 def _check_some(simulation: Simulation, hosts: tuple[int, ...], text: str) -> None:
@@ -185,6 +223,8 @@ DECISIONS: dict[type, Any] = {
     StopCallMeLaterEvent: _stop_call,
     CreateProbeEvent: _create_probe,
     StopProbeEvent: _stop_probe,
+    TriggerProbeEvent: _trigger_probe,
+    ResetProbeEvent: _reset_probe,
     ChangeHostsPStateEvent: _change_pstate,
     TurnOnOffHostsEvent: _turn_on_off,
     ForceSimulationStopEvent: _stop,

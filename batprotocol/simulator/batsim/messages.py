@@ -75,7 +75,7 @@ class Triggered(NamedTuple):
     """Periodic calls and probes are due."""
 
     calls: list[tuple[str, bool]]
-    data: list[tuple[ProbeDataEmittedEvent, bool]]
+    data: list[tuple[str, ProbeDataEmittedEvent | None, bool]]
 
 
 class Stopped(NamedTuple):

@@ -153,15 +153,18 @@ def _triggered(simulation: Simulation, message: Triggered) -> None:
         server.events.append(RequestedCallEvent(timestamp=now, call_me_later_id=id, last_periodic_call=is_last))
         if is_last:
             server.calls.discard(id)
-    for event, is_last in message.data:
-        server.events.append(msgspec.structs.replace(event, timestamp=now))
+    for id, event, is_last in message.data:
+        if event is not None:
+            server.events.append(msgspec.structs.replace(event, timestamp=now))
         if is_last:
-            server.probes.discard(event.probe_id)
+            simulation.end_probe(id)
 
 
 def _stopped(simulation: Simulation, message: Stopped) -> None:
-    server = simulation.server
-    (server.probes if message.is_probe else server.calls).discard(message.id)
+    if message.is_probe:
+        simulation.end_probe(message.id)
+    else:
+        simulation.server.calls.discard(message.id)
 
 
 def _switched(simulation: Simulation, message: Switched) -> None:

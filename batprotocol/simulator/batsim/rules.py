@@ -63,6 +63,25 @@ _ALL: Final = (
         "error",
     ),
     Rule(
+        "probe.senseless",
+        "A probe that makes no sense",
+        "Power and computation load are measured of hosts, network load of links, and normalized loads cannot be "
+        "accumulated. Choose other resources or metrics.",
+        "error",
+    ),
+    Rule(
+        "probe.link-unknown",
+        "There is no such link",
+        "A probe observes links by the names that the platform gives them.",
+        "error",
+    ),
+    Rule(
+        "probe.unknown",
+        "There is no such probe",
+        "Only a probe that runs can be triggered or reset. Create it, and do not stop it before.",
+        "error",
+    ),
+    Rule(
         "stop.task-running",
         "Batsim is stopped while a parallel task runs",
         "Batsim 5.0.0-rc2 aborts on a ForceSimulationStopEvent while a parallel task runs. Kill running jobs in the "

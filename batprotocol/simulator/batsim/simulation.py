@@ -28,6 +28,7 @@ from batprotocol.simulator.batsim.calls import PeriodicActor
 from batprotocol.simulator.batsim.decisions import DECISIONS
 from batprotocol.simulator.batsim.jobs import SimulatedJob
 from batprotocol.simulator.batsim.occurrences import OCCURRENCES
+from batprotocol.simulator.batsim.probes import Probe
 from batprotocol.simulator.batsim.rules import Refusal
 from batprotocol.simulator.batsim.server import Server
 from batprotocol.simulator.batsim.submitters import Injector, Submitter
@@ -56,6 +57,7 @@ class Simulation:
         profiles: all profiles by full name.
         gone: the names of profiles that can be used no more.
         unusable: the names of profiles that Batsim forgets at the start, as no job uses them.
+        probes: the probes that only the rule set "protocol" knows, by id.
         jobs: the jobs that were submitted and are not forgotten, by full name.
         has_spoken: whether there is a message for the decision component.
         is_ending: whether that is the last one.
@@ -91,6 +93,7 @@ class Simulation:
         "observer",
         "periodic",
         "platform",
+        "probes",
         "profiles",
         "queue",
         "quirks",
@@ -124,6 +127,7 @@ class Simulation:
         self.profiles: dict[str, inputs.WorkloadProfile] = {}
         self.gone: set[str] = set()
         self.unusable: set[str] = set()
+        self.probes: dict[str, Probe] = {}
         self.jobs: dict[str, SimulatedJob] = {}
         self.has_spoken = False
         self.is_ending = False
@@ -281,6 +285,13 @@ class Simulation:
         if self.observer is not None:
             for row in self.machine.pstate_rows(hosts, pstate, self.queue.now):
                 self.observer.pstates_changed(row)
+
+    def end_probe(self, probe_id: str) -> None:
+        """A probe measures no more."""
+        self.server.probes.discard(probe_id)
+        probe = self.probes.pop(probe_id, None)
+        if probe is not None:
+            self.machine.meters.remove(probe)
 
     def count_switches(self, hosts: int) -> None:
         """So many hosts are asked to switch together."""

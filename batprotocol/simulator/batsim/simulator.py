@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, Violation
 from batprotocol.errors import InputError, RuleViolation
-from batprotocol.model import EDCHelloEvent, Message, StopCallMeLaterEvent, StopProbeEvent
+from batprotocol.model import EDCHelloEvent, Message, SimulationErrorEvent, StopCallMeLaterEvent, StopProbeEvent
 from batprotocol.simulator.batsim.simulation import Simulation
 from batprotocol.simulator.inputs import ExternalEventList, Platform, Workload
 from batprotocol.simulator.results import Observer
@@ -54,6 +54,7 @@ class Simulator:
         "_simulation",
         "_workloads",
         "conversation",
+        "error",
         "init",
     )
 
@@ -85,6 +86,8 @@ class Simulator:
         self._options = (platform, energy, exact, quirks, observer)
         self._simulation: Simulation | None = None
         self._begun = False
+        self.error: RuleViolation | None = None
+        """Why the simulation failed, once a SimulationErrorEvent has told it; only under the rule set "protocol"."""
 
     @property
     def now(self) -> float:
@@ -130,7 +133,8 @@ class Simulator:
 
         Raises:
             RuleViolation: the simulation cannot go on after this reply, where Batsim would abort, crash or wait for
-                ever. The simulation is over then.
+                ever. The simulation is over then. Under the rule set "protocol", what only the simulator can find is
+                told in a SimulationErrorEvent instead.
         """
         if self._simulation is None:
             raise RuntimeError("the simulation has not begun, or is over")
@@ -162,15 +166,20 @@ class Simulator:
         simulation = self._simulation
         assert simulation is not None
         if simulation.is_ending:
-            self._end(complete=True)
+            self._end(complete=self.error is None)
             return None
         try:
             message = simulation.go_on(reply)
             if message is None:
                 raise simulation.why_stuck()
-        except RuleViolation:
-            self._end(complete=False)
-            raise
+        except RuleViolation as violation:
+            if simulation.is_batsim:
+                self._end(complete=False)
+                raise
+            self.error = violation
+            simulation.is_ending = True
+            error = SimulationErrorEvent(timestamp=simulation.queue.now, error=str(violation))
+            message = Message(simulation.queue.now, (error,))
         self.conversation.receive(message)
         return message
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 from batprotocol.model import HostState
 from batprotocol.simulator.inputs import Host, Platform, Watts
@@ -11,7 +11,10 @@ from batprotocol.simulator.machine.sharing import Resource, Sharing
 from batprotocol.simulator.machine.task import Task
 from batprotocol.simulator.results import MachineStatesRow, PStateRow
 
-__all__ = ["Machine"]
+__all__ = ["Machine", "intervals"]
+
+_FEW_HOSTS: Final = 64
+"""With more, links are only looked for on the ways to and from the master and the first host."""
 
 _SLEEPING: Final = int(HostState.SLEEPING)
 _IDLE: Final = int(HostState.IDLE)
@@ -34,6 +37,7 @@ class Machine:
         states: what they do, as numbers of `HostState`.
         state_times: how many host-seconds were spent in each state.
         sharing: who uses what.
+        meters: those who measure over time; each has a method `advance(machine, now)`.
         energy: joules since time 0 of each host, at its last reading.
     """
 
@@ -47,6 +51,7 @@ class Machine:
         "energy",
         "has_energy",
         "hosts",
+        "meters",
         "platform",
         "pstates",
         "quirks",
@@ -70,6 +75,7 @@ class Machine:
         self._since = [0.0] * len(hosts)
         self._read_at = [0.0] * len(hosts)
         self._running = [0] * len(hosts)
+        self.meters: list[Any] = []
         self._links: dict[str, int] = {}
         self._next_task = 0
         self.sharing = Sharing(quirks)
@@ -103,6 +109,24 @@ class Machine:
         """The number of the next task."""
         self._next_task += 1
         return self._next_task
+
+    def link(self, name: str) -> int | None:
+        """The resource of the link of this name, or None if no way leads over it."""
+        if name not in self._links:
+            ends = range(-1, len(self.hosts))
+            others = ends if len(self.hosts) <= _FEW_HOSTS else range(-1, 1)
+            for source in ends:
+                for target in others:
+                    self.path(source, target)
+                    self.path(target, source)
+        return self._links.get(name)
+
+    # Measures
+
+    def watch(self, now: float) -> None:
+        """Something is about to change: let those who measure over time know what was until now."""
+        for meter in self.meters:
+            meter.advance(self, now)
 
     # Energy
 
@@ -185,6 +209,8 @@ class Machine:
     def set_pstate(self, host: int, pstate: int, now: float) -> None:
         """Give a host another power state, at once."""
         self.read(host, now)
+        if self.meters:
+            self.watch(now)
         described = self.hosts[host]
         self.pstates[host] = pstate
         self.sharing.change(host, described.speeds[pstate], described.cores * described.speeds[pstate])

@@ -91,5 +91,9 @@ class Queue(ABC):
         """A task stops, if it has not ended yet."""
 
     @abstractmethod
+    def settle(self) -> None:
+        """Find the rates anew of all tasks that something has changed for."""
+
+    @abstractmethod
     def remaining(self, task: Task) -> float:
         """The part of a task's work that is still to do now, in [0,1]."""

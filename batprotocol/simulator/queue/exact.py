@@ -168,6 +168,8 @@ class ExactQueue(Queue):
         action = task.alarm
         if action is not None and self._actions.pop(action.number, None) is not None:
             task.remains = action.remains
+            if self.machine.meters:
+                self.machine.watch(self.now)
             self.machine.read_task(task, self.now)
             self.machine.sharing.remove(task)
         task.alarm = None
@@ -321,10 +323,12 @@ class ExactQueue(Queue):
         if isinstance(alarm, _Timer):
             self._timers.pop(alarm.number, None)
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         machine = self.machine
         if not machine.sharing.changed:
             return
+        if machine.meters:
+            machine.watch(self.now)
         if machine.has_energy and not machine.quirks:
             machine.sharing.settle(lambda task: machine.read_task(task, self.now))
         else:
@@ -332,7 +336,7 @@ class ExactQueue(Queue):
 
     def _step(self) -> bool:
         """Advance to the earliest end. False if nothing will ever end."""
-        self._settle()
+        self.settle()
         next_timer = min([timer.date for timer in self._timers.values()], default=_NEVER)
         delta = max(0.0, next_timer - self.now)
         for action in self._actions.values():
@@ -349,6 +353,8 @@ class ExactQueue(Queue):
             return False
         self.now += delta
         ended = [action for action in self._actions.values() if self._has_ended(action, delta)]
+        if self.machine.meters:
+            self.machine.watch(self.now)
         if self.machine.has_energy:
             for action in ended:
                 self.machine.read_all(action.hosts, self.now)

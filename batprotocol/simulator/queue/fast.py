@@ -52,7 +52,7 @@ class FastQueue(Queue):
                     if simulator.has_spoken:
                         return True
             if sharing.changed:
-                self._settle()
+                self.settle()
             if not heap:
                 return False
             time, number, what = heappop(heap)
@@ -146,6 +146,8 @@ class FastQueue(Queue):
         task.alarm = None
         if task.number in self.machine.sharing.tasks:
             task.remains = self.remaining(task)
+            if self.machine.meters:
+                self.machine.watch(self.now)
             if self.machine.has_energy:
                 self.machine.read_task(task, self.now)
             self.machine.sharing.remove(task)
@@ -191,6 +193,8 @@ class FastQueue(Queue):
             self.machine.sharing.add(task)
             return
         machine = self.machine
+        if machine.meters:
+            machine.watch(self.now)
         if machine.has_energy:
             machine.read_task(task, self.now)
         task.remains = 0.0
@@ -220,8 +224,10 @@ class FastQueue(Queue):
         actor.in_time = False
         self.ready.append(actor)
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         machine, now = self.machine, self.now
+        if machine.meters:
+            machine.watch(now)
         before = (lambda task: machine.read_task(task, now)) if machine.has_energy else None
         for task, rate in machine.sharing.settle(before):
             if task.since < now:
