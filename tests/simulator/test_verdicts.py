@@ -21,3 +21,8 @@ def test_conversations_end_as_with_batsim() -> None:
         same = ours.partition(":")[0] == theirs
         assert same or HOST_SETS in ours or "job.host-asleep" in ours, f"{row['name']}: {theirs}, and ours: {ours}"
     assert compared >= 10
+
+
+def test_until_then_all_is_said_as_by_batsim() -> None:
+    found = [f"{row['name']}: {text}" for row in verdicts.verdicts() if (text := verdicts.first_difference(row))]
+    assert not found, "\n".join(found)

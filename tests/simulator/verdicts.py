@@ -15,6 +15,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent))
+from playback import differences
 from support import DATA, SHARED
 
 from batprotocol.errors import DecodeError, RuleViolation
@@ -137,6 +138,27 @@ def ending(row: dict[str, Any], *, quirks: bool = True, exact: bool = True) -> s
             return "deadlock"
         return f"refused: {violation}"
     return "accepted" if message is None else f"endless: {message.events[:2]}"
+
+
+def first_difference(row: dict[str, Any]) -> str | None:
+    """Where the embedded Batsim first says something else than Batsim did, if it ever does."""
+    data = [base64.b64decode(each[1]) for each in row["messages"]]
+    simulator = simulator_for(row, data, True, True)
+    if simulator is None or len(data) < 3:
+        return None
+    decode = FORMATS[row["fmt"]].decode
+    try:
+        message: Message | None = simulator.begin(frames.decode_hello(data[1]).message)
+        for number in range(2, len(data), 2):
+            if message is None:
+                return f"message {number}: nothing"
+            for text in differences(message, decode(data[number])):
+                return f"message {number}: {text}"
+            if number + 1 < len(data):
+                message = simulator.turn(decode(data[number + 1]))
+    except (DecodeError, RuleViolation):
+        return None  # how it ends is another question
+    return None
 
 
 def main(*words: str) -> None:

@@ -10,7 +10,6 @@ from batprotocol.model import (
     AllStaticExternalEventsHaveBeenInjectedEvent,
     AllStaticJobsHaveBeenSubmittedEvent,
     ExternalEventOccurredEvent,
-    FinalJobState,
     GenericExternalEvent,
     HostsTurnedOnOffEvent,
     Job,
@@ -117,17 +116,16 @@ def _complete(simulation: Simulation, job: SimulatedJob, now: float) -> None:
 
 def _jobs_killed(simulation: Simulation, message: JobsKilled) -> None:
     server = simulation.server
-    now = server.stamp = simulation.queue.now
     server.kills -= 1
     for job in message.killed:
-        job.final_state = FinalJobState.COMPLETED_KILLED
-        _complete(simulation, job, now)
+        server.stamp = simulation.queue.now
+        _complete(simulation, job, server.stamp)
     profiles = None
     if simulation.forwards_on_kill:
         profiles = tuple(simulation.told_profile(id) for id in dict.fromkeys(job.profile_id for job in message.killed))
     server.events.append(
         JobsKilledEvent(
-            timestamp=now,
+            timestamp=server.stamp,
             job_ids=tuple(job.id for job in message.jobs),
             progresses=tuple(sorted(message.progresses, key=_job_id)),
             profiles=profiles,
