@@ -15,6 +15,7 @@ __all__ = [
     "DecodeError",
     "EncodeError",
     "HostSetError",
+    "InputError",
     "PeerGone",
     "PeerSilent",
     "ProtocolError",
@@ -110,6 +111,41 @@ class BuilderError(_FieldError):
 
 class HostSetError(ProtocolError, ValueError):
     """A host set that cannot be read as one, for example `"3-1"` or `-1`."""
+
+
+class InputError(ProtocolError, ValueError):
+    """An input of a simulation (workload, platform, external events) that cannot be used, found before anything runs.
+
+    Attributes:
+        reason: what was expected and what was found, as one sentence.
+        path: where in the input, in its own words (`jobs[17].res`, `host n1`); empty for the whole.
+        file: the file, or "" if the input is no file.
+        line: the line of the fault, counted from 1, or None where no line is at fault.
+        column: the character in that line, counted from 1, or None.
+    """
+
+    def __init__(
+        self, reason: str, path: str = "", *, file: str = "", line: int | None = None, column: int | None = None
+    ) -> None:
+        super().__init__(reason, path, file, line, column)
+        self.reason = reason
+        self.path = path
+        self.file = file
+        self.line = line
+        self.column = column
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part not in ("", None))
+        if self.line is not None and not self.file:
+            place = f"line {place}"
+        return ": ".join(part for part in (place, self.path, self.reason) if part)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _input_error, (self.reason, self.path, self.file, self.line, self.column)
+
+
+def _input_error(reason: str, path: str, file: str, line: int | None, column: int | None) -> InputError:
+    return InputError(reason, path, file=file, line=line, column=column)
 
 
 class PeerGone(ProtocolError):

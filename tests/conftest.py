@@ -23,8 +23,12 @@ settings.load_profile("ci")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run each test with each engine; files that choose the engines themselves (with `engines.py`) need it once."""
-    own = {"each_engine", "needs_native"} & vars(metafunc.module).keys() or "engine" in metafunc.fixturenames
+    """Run each test with each engine; files that choose the engines themselves (with `engines.py`) need it once.
+
+    So do those that say `WITHOUT_ENGINE = True`, for nothing in them ever becomes bytes of the protocol.
+    """
+    own = {"each_engine", "needs_native", "WITHOUT_ENGINE"} & vars(metafunc.module).keys()
+    own = own or "engine" in metafunc.fixturenames
     metafunc.parametrize("wire_engine", [USUAL] if own else binary.ENGINES, indirect=True, scope="module")
 
 

@@ -16,6 +16,16 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from batprotocol.cli.output import PIPE_CLOSED, Output, discard, reason_of
+from batprotocol.cli.parameters import (
+    WithCommand,
+    complete_file,
+    complete_rule_set,
+    completions,
+    rule_set,
+    seconds,
+    unknown,
+)
+from batprotocol.cli.simulate_command import simulate
 from batprotocol.cli.text import printable
 from batprotocol.errors import ProtocolError
 
@@ -70,6 +80,7 @@ def batproto(context: click.Context) -> None:
       batproto convert message.bin message.json
       batproto validate recordings/
       batproto check run.tar.xz                     what Batsim would not survive
+      batproto simulate scheduler.py:FCFS           what a scheduler makes of 250 jobs
       batproto schema ExecuteJob
 
     \b
@@ -91,16 +102,14 @@ def batproto(context: click.Context) -> None:
 def _event_names(context: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> frozenset[str]:
     from batprotocol.cli.selection import EVENTS, event_name
 
-    chosen = {
-        event_name(name) or _unknown(context, f"no event type is called {name!r}", name, EVENTS) for name in names
-    }
+    chosen = {event_name(name) or unknown(context, f"no event type is called {name!r}", name, EVENTS) for name in names}
     return frozenset(chosen)
 
 
 def _complete_event(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
     from batprotocol.cli.selection import EVENTS
 
-    return _completions(EVENTS, start)
+    return completions(EVENTS, start)
 
 
 @batproto.command()
@@ -208,13 +217,13 @@ def _schema_name(context: click.Context, parameter: click.Parameter, name: str |
     by_lower_name = {known.lower(): known for known in NAMES}
     if name is None or name.lower() in by_lower_name:
         return name and by_lower_name[name.lower()]
-    return event_name(name) or _unknown(context, f"the schema has no {name!r}", name, NAMES)
+    return event_name(name) or unknown(context, f"the schema has no {name!r}", name, NAMES)
 
 
 def _complete_schema(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
     from batprotocol.cli.schema import NAMES
 
-    return _completions(NAMES, start)
+    return completions(NAMES, start)
 
 
 @batproto.command()
@@ -233,27 +242,13 @@ def schema(name: str | None) -> None:
 # batproto check, batproto rules
 
 
-def _complete_rule_set(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    from batprotocol.conversation import RULE_SETS
-
-    return _completions(tuple(RULE_SETS), start)
-
-
-def _rule_set(context: click.Context, parameter: click.Parameter, name: str | None) -> str:
-    from batprotocol.conversation import DEFAULT_RULE_SET, RULE_SETS
-
-    if name is not None and name not in RULE_SETS:
-        raise click.UsageError(f"there is no rule set {name!r}, only {' and '.join(RULE_SETS)}", context)
-    return name or DEFAULT_RULE_SET
-
-
 @batproto.command()
 @_paths
 @click.option(
     "--rules",
     metavar="NAME",
-    callback=_rule_set,
-    shell_complete=_complete_rule_set,
+    callback=rule_set,
+    shell_complete=complete_rule_set,
     help="The rule set: batsim-5.0.0-rc2 (what that Batsim does, the default) or protocol (what the schema demands).",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print only what is wrong.")
@@ -276,14 +271,14 @@ def _rule_id(context: click.Context, parameter: click.Parameter, id: str | None)
     from batprotocol.cli.rules import NAMES
 
     if id is not None and id not in NAMES:
-        _unknown(context, f"there is no rule {id!r}", id, NAMES)
+        unknown(context, f"there is no rule {id!r}", id, NAMES)
     return id
 
 
 def _complete_rule(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
     from batprotocol.cli.rules import NAMES
 
-    return _completions(NAMES, start)
+    return completions(NAMES, start)
 
 
 @batproto.command()
@@ -296,40 +291,11 @@ def rules(id: str | None) -> None:
     output.lines(explain(id, output.wrap_at) if id else overview())
 
 
-# batproto run, batproto new
+# batproto run
 
 
-def _complete_file(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    return [CompletionItem(start, type="file")]
-
-
-class _WithCommand(click.Command):
-    """A command whose last argument is another program's command line, which `--` must keep apart."""
-
-    def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
-        """As click does it, and a sentence for those who leave out `--`."""
-        given = tuple(arguments)
-        try:
-            rest = super().parse_args(context, arguments)
-        except click.NoSuchOption as error:
-            if "--" in given:
-                raise
-            hint = f"no such option: {error.option_name}; if it is one of COMMAND, put -- in front of COMMAND"
-            raise click.UsageError(hint, context) from None
-        command = context.params.get("command")
-        if command and "--" not in given:
-            raise click.UsageError(f"put -- in front of the command: -- {' '.join(command)}", context)
-        return rest
-
-
-def _seconds(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not value > 0:
-        raise click.BadParameter(f"{value} is no number of seconds > 0.", context, parameter)
-    return value
-
-
-@batproto.command(cls=_WithCommand)
-@click.argument("target", metavar="FILE:CLASS", shell_complete=_complete_file)
+@batproto.command(cls=WithCommand)
+@click.argument("target", metavar="FILE:CLASS", shell_complete=complete_file)
 @click.argument("command", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
 @click.option("--endpoint", metavar="ENDPOINT", help="Where to wait for Batsim.  [default: tcp://*:28000]")
 @click.option("--format", type=click.Choice(["binary", "json"]), default="binary", show_default=True)
@@ -337,7 +303,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: float | 
     "--timeout",
     metavar="SECONDS",
     type=float,
-    callback=_seconds,
+    callback=seconds,
     help="How long to wait for each message; for ever unless given.",
 )
 @click.option("--init", metavar="TEXT", help="Initialization data, in place of those that Batsim sends.")
@@ -395,6 +361,15 @@ def run(
     context.exit(status)
 
 
+# batproto simulate
+
+
+batproto.add_command(simulate)
+
+
+# batproto new
+
+
 @batproto.group()
 def new() -> None:
     """Write files to start from."""
@@ -426,19 +401,6 @@ def completion(shell: str) -> None:
     completion_class = get_completion_class(shell)
     assert completion_class is not None
     click.echo(completion_class(batproto, {}, NAME, f"_{NAME.upper()}_COMPLETE").source())
-
-
-def _completions(names: Sequence[str], start: str) -> list[CompletionItem]:
-    """The names that begin so; as it is written, if there are any, for shells keep only what all of them begin with."""
-    exact = [name for name in names if name.startswith(start)]
-    return [CompletionItem(name) for name in exact or names if name.lower().startswith(start.lower())]
-
-
-def _unknown(context: click.Context, sentence: str, name: str, names: Sequence[str]) -> NoReturn:
-    from batprotocol.cli.selection import closest
-
-    near = closest(name, names)
-    raise click.UsageError(sentence + (f"; did you mean {' or '.join(near)}?" if near else ""), context)
 
 
 # The program

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from string import Template
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -18,6 +18,10 @@ DEPENDENCIES: Final = frozenset(
     ["batprotocol", "click", "flatbuffers", "intervaltree", "msgspec", "numpy", "procset", "rich", "zmq"]
 )
 """What this library imports: no file of a scheduler can be called like that."""
+if TYPE_CHECKING:
+    from batprotocol.edc import Scheduler
+
+__all__ = ["example_scheduler", "new_scheduler"]
 
 _SCHEDULER: Final = Template('''\
 """$class_name: a scheduler for Batsim. Each job starts as soon as it is first in the queue and enough hosts are free.
@@ -183,3 +187,12 @@ def new_scheduler(name: str) -> list[str]:
         with file.open("x", encoding="utf-8") as stream:
             stream.write(template.substitute(module=module, class_name=class_name))
     return [str(file) for file in files]
+
+
+def example_scheduler() -> type[Scheduler]:
+    """The class that `new_scheduler` writes, for those who have written none yet."""
+    module: dict[str, Any] = {"__name__": "example"}
+    source = _SCHEDULER.substitute(class_name="Example", module="example")
+    exec(compile(source, "<example>", "exec", dont_inherit=True), module)  # it is ours
+    made: type[Scheduler] = module["Example"]
+    return made

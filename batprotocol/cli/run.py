@@ -33,9 +33,11 @@ from batprotocol.edc.running import drive
 from batprotocol.edc.signals import Interrupts
 from batprotocol.errors import PeerGone
 
-__all__ = ["run"]
+__all__ = ["load", "run", "telling_whose_fault"]
 
 _PACKAGE = Path(batprotocol.__file__).parent
+_STANDARD = Path(logging.__file__).parent.parent
+"""Where Python's own library is: what it raises when we call it is no fault of a scheduler."""
 
 
 def run(
@@ -74,7 +76,7 @@ def run(
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
         status = 1
-        with _telling_whose_fault(target):
+        with telling_whose_fault(target):
             with _telling_of_signals(interrupts, f"while {target} was being loaded"), interrupts.immediately():
                 scheduler = load(target)()
             private = endpoint is None and _asks("{endpoint}", command)
@@ -160,7 +162,7 @@ def _is_scheduler_of(value: object, module: ModuleType) -> bool:
 
 
 @contextmanager
-def _telling_whose_fault(target: str) -> Iterator[None]:
+def telling_whose_fault(target: str) -> Iterator[None]:
     """What the scheduler's own code raises is shown as Python shows it; all else goes on to be told in a sentence."""
     try:
         yield
@@ -183,9 +185,11 @@ def _own_part(trace: TracebackType | None) -> TracebackType | None:
 
 
 def _is_ours(filename: str) -> bool:
-    return filename.startswith("<frozen importlib") or any(
-        folder in Path(filename).parents for folder in (_PACKAGE, Path(zmq.__file__).parent)
-    )
+    if filename.startswith("<frozen "):
+        return True
+    folders = Path(filename).parents
+    is_standard = _STANDARD in folders and not {"site-packages", "dist-packages"} & set(Path(filename).parts)
+    return is_standard or _PACKAGE in folders or Path(zmq.__file__).parent in folders
 
 
 def _with_article(name: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from batprotocol import model
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
-from batprotocol.edc.reply import Reply, logger
+from batprotocol.edc.reply import Reply, Verdicts, logger
 from batprotocol.edc.session import LAST_EVENTS, Session, Turn, hello_message
 from batprotocol.errors import BuilderError, SchedulerError, shown
 
@@ -156,6 +156,23 @@ class Scheduler:
         """The first message, for these initialization data. It calls `on_init`."""
         self.on_init(text)
         return _hello(type(self), self.name, self.version, self.commit, self.features)
+
+    def player(self, conversation: Conversation) -> Callable[[model.Message], model.Message]:
+        """What replies to messages as values: for simulators in the same process, whose conversation is shared.
+
+        Args:
+            conversation: has received each message before, and is told of the events of the reply.
+
+        The function raises `RuleViolation` where the reply asks for something that Batsim would not survive.
+        """
+        attend, verdicts = attend_to(self), Verdicts()
+
+        def answer(message: model.Message) -> model.Message:
+            reply = Reply(conversation, verdicts, message.now)
+            attend(Turn(message, reply, conversation))
+            return reply.message()
+
+        return answer
 
 
 METHODS: Final[Mapping[type[model.Event], str]] = {

@@ -1,5 +1,6 @@
 """Help for tests of the protocol and of decision components.
 
 `batprotocol.testing.strategies` generates values of the protocol with hypothesis, which it needs (the extra
-`batprotocol[test]`). Importing `batprotocol` or this package alone must not import hypothesis.
+`batprotocol[test]`), and `batprotocol.testing.simulations` inputs of simulations. Importing `batprotocol` or this
+package alone must not import hypothesis.
 """

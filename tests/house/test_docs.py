@@ -53,7 +53,7 @@ def batproto(*arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         check=False,
         cwd=ROOT,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONPATH": str(ROOT), "COLUMNS": "80"},
         text=True,
         encoding="utf-8",
     )
@@ -79,7 +79,8 @@ def run_alone(block: str) -> dict[str, Any]:
 
 
 def test_python_blocks_of_the_readme() -> None:
-    scheduler, loop, answer, handshake, conformance = map(run_alone, blocks("python"))
+    simulation, scheduler, loop, answer, handshake, conformance = map(run_alone, blocks("python"))
+    assert len(list(simulation["result"].jobs)) == 5
     assert [len(reply.events) for reply in rehearse(scheduler["OneByOne"](), begins_with_two_jobs())] == [0, 1, 1]
     assert callable(loop["learn"])
     assert decode(answer["reply"](EXAMPLE.read_bytes())).now == decode(EXAMPLE.read_bytes()).now
@@ -90,9 +91,16 @@ def test_python_blocks_of_the_readme() -> None:
 
 
 def test_dump_prints_what_the_readme_shows() -> None:
-    (shown,) = blocks("console")
+    shown = blocks("console")[1]
     done = batproto("dump", "examples/00042-b2e.bin")
     assert done.returncode == 0
+    assert done.stdout == shown
+
+
+def test_simulate_prints_what_the_readme_shows() -> None:
+    shown = blocks("console")[0]
+    done = batproto("simulate", "examples/easy_backfilling.py:EASY")
+    assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == shown
 
 

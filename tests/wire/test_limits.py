@@ -13,4 +13,4 @@ def test_the_engines_leave_the_same_texts_to_the_careful_writer() -> None:
     source = (ROOT / "batprotocol" / "wire" / "native" / "write_json.c").read_text()
     found = re.search(r"#define MOST_TEXT \(\(size_t\)1 << (\d+)\)", source)
     assert found
-    assert json.MAX_TEXT == 1 << int(found[1])
+    assert 1 << int(found[1]) == json.MAX_TEXT

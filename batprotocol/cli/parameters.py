@@ -1,0 +1,67 @@
+"""What the parameters of several commands have in common: how they are checked, and how shells complete them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+import click
+from click.shell_completion import CompletionItem
+
+__all__ = ["WithCommand", "complete_file", "complete_rule_set", "completions", "rule_set", "seconds", "unknown"]
+
+
+def complete_file(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    return [CompletionItem(start, type="file")]
+
+
+def complete_rule_set(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    from batprotocol.conversation import RULE_SETS
+
+    return completions(tuple(RULE_SETS), start)
+
+
+def rule_set(context: click.Context, parameter: click.Parameter, name: str | None) -> str:
+    from batprotocol.conversation import DEFAULT_RULE_SET, RULE_SETS
+
+    if name is not None and name not in RULE_SETS:
+        raise click.UsageError(f"there is no rule set {name!r}, only {' and '.join(RULE_SETS)}", context)
+    return name or DEFAULT_RULE_SET
+
+
+def completions(names: Sequence[str], start: str) -> list[CompletionItem]:
+    """The names that begin so; as it is written, if there are any, for shells keep only what all of them begin with."""
+    exact = [name for name in names if name.startswith(start)]
+    return [CompletionItem(name) for name in exact or names if name.lower().startswith(start.lower())]
+
+
+def unknown(context: click.Context, sentence: str, name: str, names: Sequence[str]) -> NoReturn:
+    from batprotocol.cli.selection import closest
+
+    near = closest(name, names)
+    raise click.UsageError(sentence + (f"; did you mean {' or '.join(near)}?" if near else ""), context)
+
+
+def seconds(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not value > 0:
+        raise click.BadParameter(f"{value} is no number of seconds > 0.", context, parameter)
+    return value
+
+
+class WithCommand(click.Command):
+    """A command whose last argument is another program's command line, which `--` must keep apart."""
+
+    def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
+        """As click does it, and a sentence for those who leave out `--`."""
+        given = tuple(arguments)
+        try:
+            rest = super().parse_args(context, arguments)
+        except click.NoSuchOption as error:
+            if "--" in given:
+                raise
+            hint = f"no such option: {error.option_name}; if it is one of COMMAND, put -- in front of COMMAND"
+            raise click.UsageError(hint, context) from None
+        command = context.params.get("command")
+        if command and "--" not in given:
+            raise click.UsageError(f"put -- in front of the command: -- {' '.join(command)}", context)
+        return rest

@@ -1,0 +1,31 @@
+"""An embedded Batsim: the same protocol, event for event, and the same results, without SimGrid.
+
+`simulate` runs a whole simulation of a scheduler in this process; `Simulator` is the same one message at a time, for
+whoever moves the messages otherwise, and can be copied and pickled between any two turns.
+
+The data take this way through it: `inputs` (platform, workloads, external events) make the `machine` (hosts, links, and
+how they are shared) and the actors of `batsim`, who wait for one another in a `queue` of future events, and for the
+`progress` of what runs; what the result files hold goes to the observers of `results`. Decision components that are
+no Python objects are reached through `peers`, and a `Recorder` writes down what is said.
+"""
+
+from batprotocol.simulator.batsim.simulator import Simulator
+from batprotocol.simulator.inputs import *
+from batprotocol.simulator.inputs import __all__ as _inputs
+from batprotocol.simulator.peers import connect, load_library
+from batprotocol.simulator.recording import Recorder
+from batprotocol.simulator.results import *
+from batprotocol.simulator.results import __all__ as _results
+from batprotocol.simulator.simulating import DecisionComponent, Player, simulate
+
+__all__ = [
+    "DecisionComponent",
+    "Player",
+    "Recorder",
+    "Simulator",
+    "connect",
+    "load_library",
+    "simulate",
+    *_inputs,
+    *_results,
+]

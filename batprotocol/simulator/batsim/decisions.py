@@ -1,0 +1,232 @@
+"""What the decision component wants, and what the server makes of it.
+
+The conversation has judged each decision by the rules before; here is refused only what the simulator knows better,
+mostly because it knows all profiles.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from batprotocol.errors import shown
+from batprotocol.model import (
+    CallMeLaterEvent,
+    ChangeHostsPStateEvent,
+    CreateProbeEvent,
+    ExecuteJobEvent,
+    FinalJobState,
+    FinishRegistrationEvent,
+    ForceSimulationStopEvent,
+    HostResources,
+    HostsPStateChangedEvent,
+    KillJobsEvent,
+    OneShot,
+    RegisterJobEvent,
+    RegisterProfileEvent,
+    RejectJobEvent,
+    ResetProbeEvent,
+    StopCallMeLaterEvent,
+    StopProbeEvent,
+    TriggerProbeEvent,
+    TurnOnOffHostsEvent,
+)
+from batprotocol.simulator.batsim.calls import OneShotCall, OneShotProbe
+from batprotocol.simulator.batsim.checks import check_execution, check_registration
+from batprotocol.simulator.batsim.jobs import Execution, Killer, SimulatedJob
+from batprotocol.simulator.batsim.occurrences import submitted_event
+from batprotocol.simulator.batsim.probes import Probe
+from batprotocol.simulator.batsim.switches import Switch, SwitchRequest
+from batprotocol.simulator.inputs import WorkloadProfile
+from batprotocol.simulator.machine.machine import intervals
+from batprotocol.simulator.progress.placement import hosts_of
+from batprotocol.simulator.progress.work import Walk
+
+if TYPE_CHECKING:
+    from batprotocol.simulator.batsim.simulation import Simulation
+
+__all__ = ["DECISIONS"]
+
+
+def _job(simulation: Simulation, job_id: str) -> SimulatedJob:
+    job = simulation.jobs.get(job_id)
+    if job is None:
+        raise simulation.refusal("job.unknown", f"there is no job {shown(job_id)}")
+    return job
+
+
+def _execute(simulation: Simulation, event: ExecuteJobEvent) -> None:
+    job = _job(simulation, event.job_id)
+    job.hosts = hosts_of(event.allocation.host_allocation)
+    job.allocation = intervals(job.hosts)
+    storages = check_execution(simulation, job, event)
+    walk = Walk(job.profile_id, simulation.find_profile)
+    job.execution = Execution(job, event, walk, storages)
+    simulation.server.todo.append(("spawn", (job.execution,)))
+
+
+def _reject(simulation: Simulation, event: RejectJobEvent) -> None:
+    job = _job(simulation, event.job_id)
+    job.final_state = FinalJobState.REJECTED
+    simulation.finish_job(job)
+
+
+def _kill(simulation: Simulation, event: KillJobsEvent) -> None:
+    jobs = []
+    for job_id in event.job_ids:
+        job = _job(simulation, job_id)
+        if not job.kill_asked:
+            job.kill_asked = True
+            jobs.append(job)
+    if jobs or not simulation.quirks:
+        simulation.server.kills += 1
+        simulation.server.todo.append(("spawn", (Killer(jobs),)))
+
+
+def _register_profile(simulation: Simulation, event: RegisterProfileEvent) -> None:
+    given = event.profile
+    simulation.add_profile(given.id, WorkloadProfile(given.profile, 0, given.extra_data))
+
+
+def _register_job(simulation: Simulation, event: RegisterJobEvent) -> None:
+    now = simulation.queue.now
+    profile_id = event.job.profile_id
+    if "!" not in profile_id:
+        profile_id = f"{event.job_id.partition('!')[0]}!{profile_id}"
+    check_registration(simulation, event, profile_id)
+    job = SimulatedJob(event.job_id, event.job, profile_id, now, True)
+    simulation.add_job(job)
+    if simulation.acknowledges:
+        simulation.server.stamp = now
+        simulation.server.events.append(submitted_event(simulation, job, now))
+
+
+def _finish_registration(simulation: Simulation, event: FinishRegistrationEvent) -> None:
+    simulation.server.registration_is_open = False
+
+
+def _call_me_later(simulation: Simulation, event: CallMeLaterEvent) -> None:
+    server = simulation.server
+    if isinstance(event.when, OneShot):
+        server.one_shots += 1
+        server.todo.append(("spawn", (OneShotCall(event.call_me_later_id, event.when),)))
+    else:
+        server.calls.add(event.call_me_later_id)
+        server.todo.append(("forward", event))
+
+
+def _stop_call(simulation: Simulation, event: StopCallMeLaterEvent) -> None:
+    server = simulation.server
+    if event.call_me_later_id in server.calls:
+        server.todo.append(("forward", event))
+
+
+def _create_probe(simulation: Simulation, event: CreateProbeEvent) -> None:
+    if isinstance(event.resources, HostResources):
+        _check_some(simulation, hosts_of(event.resources.host_ids), f"probe {shown(event.probe_id)} observes no host")
+    server, trigger = simulation.server, event.measurement_triggering_policy
+    server.probes.add(event.probe_id)
+    if not simulation.is_batsim:
+        probe = simulation.probes[event.probe_id] = Probe(event, simulation)
+        simulation.machine.meters.append(probe)
+    if isinstance(trigger, OneShot):
+        server.todo.append(("spawn", (OneShotProbe(event.probe_id, trigger),)))
+    else:
+        server.todo.append(("forward", event))
+
+
+def _stop_probe(simulation: Simulation, event: StopProbeEvent) -> None:
+    server = simulation.server
+    probe = simulation.probes.get(event.probe_id)
+    if probe is not None and isinstance(probe.event.measurement_triggering_policy, OneShot):
+        simulation.end_probe(event.probe_id)
+    elif event.probe_id in server.probes:
+        server.todo.append(("forward", event))
+
+
+def _known_probe(simulation: Simulation, probe_id: str) -> Probe:
+    probe = simulation.probes.get(probe_id)
+    if probe is None:
+        raise simulation.refusal("probe.unknown", f"no probe {shown(probe_id)} is running")
+    return probe
+
+
+def _trigger_probe(simulation: Simulation, event: TriggerProbeEvent) -> None:
+    probe = _known_probe(simulation, event.probe_id)
+    measured = probe.measure(simulation, manually=True, force=event.force_data_emission)
+    if measured is not None:
+        server = simulation.server
+        server.stamp = simulation.queue.now
+        server.events.append(msgspec.structs.replace(measured, timestamp=server.stamp))
+
+
+def _reset_probe(simulation: Simulation, event: ResetProbeEvent) -> None:
+    probe, now = _known_probe(simulation, event.probe_id), simulation.queue.now
+    simulation.queue.settle()
+    simulation.machine.watch(now)
+    probe.reset(event.new_value, now)
+
+
+def _check_some(simulation: Simulation, hosts: tuple[int, ...], text: str) -> None:
+    if not hosts and simulation.is_batsim:
+        raise simulation.refusal("hosts.empty", text)
+
+
+def _change_pstate(simulation: Simulation, event: ChangeHostsPStateEvent) -> None:
+    server, hosts, now = simulation.server, hosts_of(event.host_ids), simulation.queue.now
+    _check_some(simulation, hosts, "no host changes its power state")
+    calls = len(hosts) + simulation.read_energy("p")
+    for host in hosts:
+        simulation.machine.set_pstate(host, event.pstate, now)
+    simulation.tell_pstates(hosts, event.pstate)
+    server.todo.append(("pause", calls))
+    server.events.append(
+        HostsPStateChangedEvent(timestamp=server.stamp, host_ids=intervals(hosts), pstate=event.pstate)
+    )
+
+
+def _turn_on_off(simulation: Simulation, event: TurnOnOffHostsEvent) -> None:
+    server, machine = simulation.server, simulation.machine
+    hosts, now = hosts_of(event.host_ids), simulation.queue.now
+    calls = simulation.read_energy("p")
+    if calls:
+        server.todo.append(("pause", calls))
+    request = SwitchRequest(hosts, intervals(hosts), event.state)
+    turns_off = machine.hosts[hosts[0]].sleep_state(event.state) is not None
+    switches = [Switch(host, request, machine.begin_switch(host, event.state, now)) for host in hosts]
+    server.switching += 1
+    simulation.count_switches(len(hosts))
+    simulation.tell_pstates(hosts, -2 if turns_off else -1)
+    simulation.tell_states()
+    server.todo.append(("spawn", switches))
+
+
+def _stop(simulation: Simulation, event: ForceSimulationStopEvent) -> None:
+    if simulation.quirks:
+        running = next((job.id for job in simulation.jobs.values() if job.execution and job.execution.runs_task), None)
+        if running is not None:
+            text = f"Batsim aborts when it is stopped while a parallel task runs, that of job {shown(running)}"
+            raise simulation.refusal("stop.task-running", text)
+    simulation.stop_everything()
+    simulation.server.end()
+
+
+DECISIONS: dict[type, Any] = {
+    ExecuteJobEvent: _execute,
+    RejectJobEvent: _reject,
+    KillJobsEvent: _kill,
+    RegisterProfileEvent: _register_profile,
+    RegisterJobEvent: _register_job,
+    FinishRegistrationEvent: _finish_registration,
+    CallMeLaterEvent: _call_me_later,
+    StopCallMeLaterEvent: _stop_call,
+    CreateProbeEvent: _create_probe,
+    StopProbeEvent: _stop_probe,
+    TriggerProbeEvent: _trigger_probe,
+    ResetProbeEvent: _reset_probe,
+    ChangeHostsPStateEvent: _change_pstate,
+    TurnOnOffHostsEvent: _turn_on_off,
+    ForceSimulationStopEvent: _stop,
+}
+"""What the server does with each decision."""

@@ -1,0 +1,197 @@
+"""What happens in the simulation, and what the server makes of it: jobs that come, end and die, calls, switches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from batprotocol.model import (
+    AllStaticExternalEventsHaveBeenInjectedEvent,
+    AllStaticJobsHaveBeenSubmittedEvent,
+    ExternalEventOccurredEvent,
+    GenericExternalEvent,
+    HostsTurnedOnOffEvent,
+    Job,
+    JobAndProgress,
+    JobCompletedEvent,
+    JobsKilledEvent,
+    JobSubmittedEvent,
+    RequestedCallEvent,
+)
+from batprotocol.simulator.batsim.jobs import SimulatedJob
+from batprotocol.simulator.batsim.messages import (
+    AllEventsInjected,
+    AllJobsSubmitted,
+    CallDue,
+    Greeting,
+    JobEnded,
+    JobsKilled,
+    Occurred,
+    Ready,
+    Stopped,
+    Submitted,
+    Switched,
+    Triggered,
+)
+
+if TYPE_CHECKING:
+    from batprotocol.simulator.batsim.simulation import Simulation
+
+__all__ = ["OCCURRENCES", "submitted_event"]
+
+
+def _greeting(simulation: Simulation, message: Greeting) -> None:
+    simulation.server.greeted(simulation)
+
+
+def _ready(simulation: Simulation, message: Ready) -> None:
+    simulation.server.be_ready()
+
+
+def _submitted(simulation: Simulation, message: Submitted) -> None:
+    server = simulation.server
+    now = server.stamp = simulation.queue.now
+    for time, id, job in message.jobs:
+        known = SimulatedJob(id, job, job.profile_id, time, False)
+        simulation.add_job(known)
+        server.events.append(submitted_event(simulation, known, now))
+
+
+def submitted_event(simulation: Simulation, known: SimulatedJob, now: float) -> JobSubmittedEvent:
+    """What is told of a job that is there now."""
+    job = known.job
+    if job.extra_data is None or job.profile_id is not known.profile_id or (job.walltime or 1.0) <= 0.0:
+        job = Job(
+            resource_request=job.resource_request,
+            walltime=job.walltime if job.walltime is not None and job.walltime > 0.0 else None,
+            extra_data=job.extra_data or "",
+            profile_id=known.profile_id,
+        )
+    profile = simulation.told_profile(known.profile_id) if simulation.forwards_on_submission else None
+    return JobSubmittedEvent(
+        timestamp=now, job_id=known.id, job=job, submission_time=known.submission_time, profile=profile
+    )
+
+
+def _all_submitted(simulation: Simulation, message: AllJobsSubmitted) -> None:
+    server = simulation.server
+    server.workloads_left -= 1
+    if server.workloads_left == 0:
+        server.stamp = simulation.queue.now
+        server.events.append(AllStaticJobsHaveBeenSubmittedEvent(timestamp=server.stamp))
+
+
+def _occurred(simulation: Simulation, message: Occurred) -> None:
+    server = simulation.server
+    for event in message.events:
+        server.events.append(
+            ExternalEventOccurredEvent(
+                timestamp=server.stamp, id=event.id, external_event=GenericExternalEvent(event.data)
+            )
+        )
+
+
+def _all_injected(simulation: Simulation, message: AllEventsInjected) -> None:
+    server = simulation.server
+    server.lists_left -= 1
+    if server.lists_left == 0:
+        server.stamp = simulation.queue.now
+        server.events.append(AllStaticExternalEventsHaveBeenInjectedEvent(timestamp=server.stamp))
+
+
+def _job_ended(simulation: Simulation, message: JobEnded) -> None:
+    server, job = simulation.server, message.job
+    now = server.stamp = simulation.queue.now
+    _complete(simulation, job, now)
+
+
+def _complete(simulation: Simulation, job: SimulatedJob, now: float) -> None:
+    assert job.final_state is not None, "it has ended"
+    simulation.server.events.append(
+        JobCompletedEvent(timestamp=now, job_id=job.id, state=job.final_state, return_code=job.return_code)
+    )
+    simulation.finish_job(job)
+
+
+def _jobs_killed(simulation: Simulation, message: JobsKilled) -> None:
+    server = simulation.server
+    server.kills -= 1
+    for job in message.killed:
+        server.stamp = simulation.queue.now
+        _complete(simulation, job, server.stamp)
+    profiles = None
+    if simulation.forwards_on_kill:
+        profiles = tuple(simulation.told_profile(id) for id in dict.fromkeys(job.profile_id for job in message.killed))
+    server.events.append(
+        JobsKilledEvent(
+            timestamp=server.stamp,
+            job_ids=tuple(job.id for job in message.jobs),
+            progresses=tuple(sorted(message.progresses, key=_job_id)),
+            profiles=profiles,
+        )
+    )
+
+
+def _job_id(progress: JobAndProgress) -> str:
+    return progress.job_id
+
+
+def _call_due(simulation: Simulation, message: CallDue) -> None:
+    server = simulation.server
+    server.stamp = simulation.queue.now
+    server.one_shots -= 1
+    server.events.append(RequestedCallEvent(timestamp=server.stamp, call_me_later_id=message.call_me_later_id))
+
+
+def _triggered(simulation: Simulation, message: Triggered) -> None:
+    server = simulation.server
+    now = server.stamp = simulation.queue.now
+    for id, is_last in message.calls:
+        server.events.append(RequestedCallEvent(timestamp=now, call_me_later_id=id, last_periodic_call=is_last))
+        if is_last:
+            server.calls.discard(id)
+    for id, event, is_last in message.data:
+        if event is not None:
+            server.events.append(msgspec.structs.replace(event, timestamp=now))
+        if is_last:
+            simulation.end_probe(id)
+
+
+def _stopped(simulation: Simulation, message: Stopped) -> None:
+    if message.is_probe:
+        simulation.end_probe(message.id)
+    else:
+        simulation.server.calls.discard(message.id)
+
+
+def _switched(simulation: Simulation, message: Switched) -> None:
+    request = message.request
+    request.left -= 1
+    if request.left:
+        return
+    server = simulation.server
+    server.switching -= 1
+    calls = simulation.read_energy("p")
+    if calls:
+        server.todo.append(("pause", calls))
+    simulation.tell_pstates(request.hosts, request.target)
+    simulation.tell_states()
+    server.events.append(HostsTurnedOnOffEvent(timestamp=server.stamp, host_ids=request.text, state=request.target))
+
+
+OCCURRENCES: dict[type, Any] = {
+    Greeting: _greeting,
+    Ready: _ready,
+    Submitted: _submitted,
+    AllJobsSubmitted: _all_submitted,
+    Occurred: _occurred,
+    AllEventsInjected: _all_injected,
+    JobEnded: _job_ended,
+    JobsKilled: _jobs_killed,
+    CallDue: _call_due,
+    Triggered: _triggered,
+    Stopped: _stopped,
+    Switched: _switched,
+}
+"""What the server does with each type of message of the simulation's own actors."""

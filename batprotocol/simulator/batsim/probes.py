@@ -1,0 +1,252 @@
+"""Probes: what they measure, accumulate, aggregate and let through.
+
+Batsim 5.0.0-rc2 has one kind, the energy of hosts since time 0, which `joules` measures. All others are of the rule set
+"protocol", and each is a `Probe`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from operator import ge, gt, le, lt
+from typing import TYPE_CHECKING, Final
+
+from batprotocol.conversation.hostsets import read_hosts
+from batprotocol.errors import shown
+from batprotocol.model import (
+    AggregatedProbeData,
+    ArithmeticMean,
+    BooleanComparisonOperator,
+    CreateProbeEvent,
+    CumulativeFunction,
+    Doubles,
+    ExponentialMovingAverage,
+    HostResources,
+    Metrics,
+    NoResourcesAggregation,
+    ProbeAccumulationReset,
+    ProbeData,
+    ProbeDataAccumulation,
+    ProbeDataEmittedEvent,
+    QuantileFunction,
+    Resources,
+    SlidingWindowOperation,
+    Sum,
+    ThresholdFilteringFunction,
+    VectorialProbeData,
+)
+from batprotocol.simulator.machine.machine import Machine, intervals
+from batprotocol.simulator.progress.placement import hosts_of
+
+if TYPE_CHECKING:
+    from batprotocol.simulator.batsim.simulation import Simulation
+
+__all__ = ["Probe", "joules"]
+
+_WEIGHT: Final = 0.5
+"""Of the newest measure in an exponential moving average: the schema has no parameter for it yet."""
+_WINDOW: Final = 10
+"""How many measures a sliding window holds: likewise."""
+_COMPARED: Final[dict[int, Callable[[float, float], bool]]] = {
+    BooleanComparisonOperator.GreaterThan: gt,
+    BooleanComparisonOperator.GreaterThanOrEqual: ge,
+    BooleanComparisonOperator.LessThan: lt,
+    BooleanComparisonOperator.LessThanOrEqual: le,
+}
+_NORMALIZED: Final = (Metrics.NormalizedComputationLoad, Metrics.NormalizedNetworkLoad)
+_OF_NETWORK: Final = (Metrics.NetworkLoad, Metrics.NormalizedNetworkLoad)
+
+
+def joules(probe: CreateProbeEvent, simulation: Simulation) -> tuple[ProbeDataEmittedEvent, int]:
+    """The energy that hosts have consumed since time 0, and how many of them were read for that."""
+    machine = simulation.machine
+    assert isinstance(probe.resources, HostResources)
+    hosts = hosts_of(probe.resources.host_ids)
+    reads = machine.read_all(hosts, simulation.queue.now)
+    data = _over_resources(probe, [machine.energy[host] for host in hosts])
+    return ProbeDataEmittedEvent(probe_id=probe.probe_id, resources=_told(probe), data=data), reads
+
+
+class Probe:
+    """A probe of any kind that the schema knows.
+
+    Args:
+        event: how it was created.
+        simulation: where.
+
+    Raises:
+        RuleViolation: it makes no sense, or measures what the platform does not tell.
+
+    Attributes:
+        event: how it was created.
+    """
+
+    __slots__ = (
+        "_accumulated",
+        "_averages",
+        "_emitted",
+        "_read_at",
+        "_resources",
+        "_since",
+        "_triggered",
+        "_window",
+        "event",
+    )
+
+    def __init__(self, event: CreateProbeEvent, simulation: Simulation) -> None:
+        simulation.queue.settle()
+        self.event = event
+        self._resources = _observed(event, simulation)
+        self._triggered = 0
+        self._emitted = 0
+        self._window: deque[list[float]] = deque(maxlen=_WINDOW)
+        self._averages: list[float] | None = None
+        self._since = self._read_at = simulation.queue.now
+        now = [self._value(simulation.machine, resource) for resource in self._resources]
+        self._accumulated = [0.0] * len(now) if self._sums else now
+
+    @property
+    def _accumulation(self) -> ProbeDataAccumulation | None:
+        strategy = self.event.data_accumulation_strategy
+        return strategy if isinstance(strategy, ProbeDataAccumulation) else None
+
+    @property
+    def _sums(self) -> bool:
+        accumulation = self._accumulation
+        return accumulation is not None and accumulation.cumulative_function == CumulativeFunction.Sum
+
+    def advance(self, machine: Machine, now: float) -> None:
+        """The state of the machine is about to change: what was until now is accumulated."""
+        accumulation = self._accumulation
+        if accumulation is None:
+            return
+        passed, self._read_at = now - self._read_at, now
+        choose = min if accumulation.cumulative_function == CumulativeFunction.Minimum else max
+        for place, resource in enumerate(self._resources):
+            value = self._value(machine, resource)
+            if self._sums:
+                self._accumulated[place] += value * passed
+            else:
+                self._accumulated[place] = choose(self._accumulated[place], value)
+
+    def reset(self, value: float, now: float) -> None:
+        """Accumulate anew from this value on."""
+        self._accumulated = [value] * len(self._resources)
+        self._since = now
+
+    def measure(
+        self, simulation: Simulation, *, manually: bool = False, force: bool = False
+    ) -> ProbeDataEmittedEvent | None:
+        """Take a measure now; None if the filter does not let it through."""
+        machine, now = simulation.machine, simulation.queue.now
+        simulation.queue.settle()
+        machine.watch(now)
+        self._triggered += 1
+        data = _over_resources(self.event, self._over_time(self._measured(machine, now)))
+        if not force and not self._passes(data):
+            return None
+        self._emitted += 1
+        accumulation = self._accumulation
+        if accumulation is not None and isinstance(accumulation.reset_mode, ProbeAccumulationReset):
+            self.reset(accumulation.reset_mode.new_value, now)
+        return ProbeDataEmittedEvent(
+            probe_id=self.event.probe_id,
+            resources=_told(self.event),
+            metrics=self.event.metrics,
+            data=data,
+            manually_triggered=manually,
+            nb_emitted=self._emitted,
+            nb_triggered=self._triggered,
+        )
+
+    def _measured(self, machine: Machine, now: float) -> list[float]:
+        accumulation = self._accumulation
+        if accumulation is None:
+            return [self._value(machine, resource) for resource in self._resources]
+        if accumulation.temporal_normalization and self._sums:
+            passed = now - self._since
+            return [value / passed if passed > 0 else 0.0 for value in self._accumulated]
+        return list(self._accumulated)
+
+    def _over_time(self, values: list[float]) -> list[float]:
+        aggregation = self.event.temporal_aggregation_function
+        if isinstance(aggregation, ExponentialMovingAverage):
+            if self._averages is not None:
+                pairs = zip(values, self._averages, strict=True)
+                values = [_WEIGHT * value + (1 - _WEIGHT) * before for value, before in pairs]
+            self._averages = values
+        elif isinstance(aggregation, SlidingWindowOperation):
+            self._window.append(values)
+            values = [sum(column) / len(self._window) for column in zip(*self._window, strict=True)]
+        return values
+
+    def _passes(self, data: ProbeData) -> bool:
+        """Whether the filter lets this through: of several values, one that compares as told is enough."""
+        policy = self.event.emission_filtering_policy
+        if not isinstance(policy, ThresholdFilteringFunction):
+            return True
+        values = data.data if isinstance(data, VectorialProbeData) else (data.data,)
+        compares = _COMPARED[policy.operator]
+        return any(compares(value, policy.threshold) for value in values)
+
+    def _value(self, machine: Machine, resource: int) -> float:
+        metrics = self.event.metrics
+        if metrics == Metrics.Power:
+            return machine.watts(resource)
+        load = machine.sharing.load(resource)
+        return load / machine.sharing.resources[resource].capacity if metrics in _NORMALIZED else load
+
+
+def _observed(event: CreateProbeEvent, simulation: Simulation) -> list[int]:
+    """The resources that a probe observes, if that makes sense."""
+    accumulates = isinstance(event.data_accumulation_strategy, ProbeDataAccumulation)
+    if accumulates and event.metrics in _NORMALIZED:
+        text = f"{event.metrics.name} cannot be accumulated: it is not defined per unit of time"
+        raise simulation.refusal("probe.senseless", text)
+    if event.metrics == Metrics.Power and not simulation.machine.has_energy:
+        raise simulation.refusal("probe.no-energy", "energy is not measured")
+    if isinstance(event.resources, HostResources):
+        if event.metrics in _OF_NETWORK:
+            raise simulation.refusal("probe.senseless", f"{event.metrics.name} is measured of links, not of hosts")
+        return list(hosts_of(event.resources.host_ids))
+    if event.metrics not in _OF_NETWORK:
+        raise simulation.refusal("probe.senseless", f"{event.metrics.name} is measured of hosts, not of links")
+    found = []
+    for name in event.resources.link_ids:
+        link = simulation.machine.link(name)
+        if link is None:
+            raise simulation.refusal("probe.link-unknown", f"there is no link {shown(name)}")
+        found.append(link)
+    return found
+
+
+def _told(event: CreateProbeEvent) -> Resources:
+    """What a probe observes, host sets as Batsim writes them."""
+    resources = event.resources
+    if isinstance(resources, HostResources) and not read_hosts(resources.host_ids).ascending:
+        return HostResources(intervals(hosts_of(resources.host_ids)))
+    return resources
+
+
+def _over_resources(event: CreateProbeEvent, values: list[float]) -> ProbeData:
+    """The values of the resources as the probe tells them."""
+    aggregation = event.resources_aggregation_function
+    if isinstance(aggregation, NoResourcesAggregation):
+        return VectorialProbeData(Doubles(values))
+    if isinstance(aggregation, ArithmeticMean):
+        return AggregatedProbeData(sum(values) / len(values) if values else 0.0)
+    if isinstance(aggregation, QuantileFunction):
+        return AggregatedProbeData(_quantile(sorted(values), aggregation.threshold))
+    assert isinstance(aggregation, Sum)
+    return AggregatedProbeData(sum(values))
+
+
+def _quantile(values: list[float], fraction: float) -> float:
+    """The quantile of ascending values, between two of them in proportion."""
+    if not values:
+        return 0.0
+    place = min(max(fraction, 0.0), 1.0) * (len(values) - 1)
+    low = math.floor(place)
+    high = min(low + 1, len(values) - 1)
+    return values[low] + (place - low) * (values[high] - values[low])

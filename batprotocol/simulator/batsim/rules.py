@@ -1,0 +1,103 @@
+"""The rules that only a simulator can hold its peer to: about profiles that were never told, or about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from batprotocol.conversation import RULES, Rule, Violation
+
+__all__ = ["SIMULATOR_RULES", "Refusal"]
+
+_ALL: Final = (
+    Rule(
+        "profile.not-simulated",
+        "This profile cannot be simulated",
+        "Replays of SMPI traces need SimGrid itself. Run the scheduler on Batsim, or leave such jobs out.",
+        "error",
+    ),
+    Rule(
+        "profile.no-work",
+        "A parallel task without work",
+        "Batsim aborts when a homogeneous profile has nothing to compute on its only executor. Give it some flops, or "
+        "use a delay.",
+        "error",
+    ),
+    Rule(
+        "profile.infinite",
+        "A profile that would never end",
+        "Batsim aborts on infinite amounts, and on an infinite delay of a job without walltime. Use finite numbers.",
+        "error",
+    ),
+    Rule(
+        "profile.staging",
+        "Batsim cannot transfer data between storages",
+        "Batsim 5.0.0-rc2 aborts when it executes a ParallelTaskDataStagingBetweenStoragesProfile with bytes to "
+        "transfer. Without its quirks, the embedded one does it.",
+        "error",
+    ),
+    Rule(
+        "profile.other-workload",
+        "A sequence of another workload's profiles",
+        "Without profile_reuse, Batsim 5.0.0-rc2 aborts when a job with such a sequence has ended. Register copies of "
+        "the profiles in the sequence's own workload, or request profile_reuse.",
+        "error",
+    ),
+    Rule(
+        "job.no-executors",
+        "A job without executors runs a parallel task",
+        "A job that requests 0 hosts can only run delays.",
+        "error",
+    ),
+    Rule(
+        "job.profile-size",
+        "The profile is for another number of executors",
+        "A parallel task with fixed amounts fits jobs that request as many hosts as it has executors, also inside a "
+        "sequence.",
+        "error",
+    ),
+    Rule(
+        "job.usage-hosts",
+        "Too few hosts for a usage trace",
+        "Each rank of a usage trace needs a host of its own. Allocate as many as it has ranks.",
+        "error",
+    ),
+    Rule(
+        "probe.senseless",
+        "A probe that makes no sense",
+        "Power and computation load are measured of hosts, network load of links, and normalized loads cannot be "
+        "accumulated. Choose other resources or metrics.",
+        "error",
+    ),
+    Rule(
+        "probe.link-unknown",
+        "There is no such link",
+        "A probe observes links by the names that the platform gives them.",
+        "error",
+    ),
+    Rule(
+        "probe.unknown",
+        "There is no such probe",
+        "Only a probe that runs can be triggered or reset. Create it, and do not stop it before.",
+        "error",
+    ),
+    Rule(
+        "stop.task-running",
+        "Batsim is stopped while a parallel task runs",
+        "Batsim 5.0.0-rc2 aborts on a ForceSimulationStopEvent while a parallel task runs. Kill running jobs in the "
+        "same reply, before the stop.",
+        "error",
+    ),
+)
+
+SIMULATOR_RULES: Final[Mapping[str, Rule]] = {rule.id: rule for rule in _ALL}
+"""The rules by id. All others that the simulator names are those of `batprotocol.conversation.RULES`."""
+
+
+class Refusal(Violation, frozen=True):
+    """A rule that was broken, found by the simulator."""
+
+    @property
+    def explained(self) -> Rule:
+        """The rule, with its title and explanation."""
+        return SIMULATOR_RULES.get(self.rule) or RULES[self.rule]

@@ -1,0 +1,281 @@
+"""Those who run a profile: delays and parallel tasks one after the other, usage traces and fork-joins side by side."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from batprotocol.model import (
+    DelayProfile,
+    ExecuteJobEvent,
+    ForkJoinCompositionProfile,
+    KillProgress,
+    KillProgressAtomicProfile,
+    KillProgressForkJoinProfile,
+    TraceReplayProfile,
+)
+from batprotocol.simulator.inputs import Usage
+from batprotocol.simulator.machine.task import Task
+from batprotocol.simulator.progress.matrices import parallel_task, usage_task
+from batprotocol.simulator.progress.placement import Placement, hosts_of
+from batprotocol.simulator.progress.work import Walk
+from batprotocol.simulator.queue.actor import Actor
+
+if TYPE_CHECKING:
+    from batprotocol.simulator.batsim.simulation import Simulation
+
+__all__ = ["WALLTIME_REACHED", "Order", "Runner", "placement_of"]
+
+WALLTIME_REACHED: Final = -1
+
+_SLEPT: Final = 1
+_WORKED: Final = 2
+_SPAWNED: Final = 3
+_JOINED: Final = 4
+
+
+class Order:
+    """How a job is to be executed.
+
+    Attributes:
+        event: the decision.
+        hosts: its hosts.
+        resources: how many hosts the job requests.
+        storages: where the storages are that its profiles name.
+    """
+
+    __slots__ = ("event", "hosts", "resources", "storages")
+
+    def __init__(
+        self, event: ExecuteJobEvent, hosts: tuple[int, ...], resources: int, storages: Mapping[str, int]
+    ) -> None:
+        self.event = event
+        self.hosts = hosts
+        self.resources = resources
+        self.storages = storages
+
+
+def placement_of(event: ExecuteJobEvent, profile_id: str, hosts: tuple[int, ...]) -> Placement:
+    """Where the executors of a profile go: there where the execution says it of this profile, or of the whole job."""
+    for given in event.profile_allocation_override or ():
+        if given.profile_id == profile_id:
+            return Placement(hosts_of(given.host_allocation), given.executor_placement)
+    return Placement(hosts, event.allocation.executor_placement)
+
+
+class Runner(Actor):
+    """Runs what a walk comes by.
+
+    Args:
+        order: how.
+        walk: the way through the profile.
+        left: seconds until it is cut; negative: never.
+    """
+
+    __slots__ = ("_children", "_cut", "_doing", "_left", "_since", "_task", "_to_join", "order", "walk")
+
+    def __init__(self, order: Order, walk: Walk, left: float) -> None:
+        super().__init__(order.hosts[0])
+        self.order = order
+        self.walk = walk
+        self._left = left
+        self._cut = False
+        self._since = 0.0
+        self._task: Task | None = None
+        self._children: list[_Child] = []
+        self._to_join = 0
+        self._doing = 0
+
+    @abstractmethod
+    def done(self, return_code: int, simulator: Simulation) -> None:
+        """The walk has come to its end, or was cut."""
+
+    def run(self, simulator: Simulation) -> None:
+        if self._doing == 0:
+            self.begin_part(simulator)
+        elif self._doing == _SPAWNED:
+            self._doing = _JOINED
+            if self._to_join:
+                simulator.queue.wait(self, None if self._left < 0.0 else self._left)
+            else:
+                self._end_part(simulator)
+        else:
+            self._end_part(simulator)
+
+    def begin_part(self, simulator: Simulation) -> None:
+        """Do what the part of the profile says that is next."""
+        leaf = self.walk.leaf
+        if leaf is None:  # there is nothing in its sequence
+            self.done(self.walk.return_code, simulator)
+            return
+        queue, profile, order = simulator.queue, leaf.profile.profile, self.order
+        self._since = queue.now
+        if type(profile) is DelayProfile:
+            delay, left = profile.delay, self._left
+            self._doing = _SLEPT
+            self._cut = 0.0 <= left <= delay
+            if self._cut:
+                delay = left
+            if delay > 0.0:
+                queue.sleep(self, delay)
+            else:
+                self._end_part(simulator)
+            return
+        placement = placement_of(order.event, leaf.profile_id, order.hosts)
+        if isinstance(profile, TraceReplayProfile):
+            traces = leaf.profile.traces or ()
+            hosts = placement.executors(len(traces), simulator.machine.hosts)
+            self._spawn([_Rank(self, host, lines) for host, lines in zip(hosts, traces, strict=True)], simulator)
+        elif isinstance(profile, ForkJoinCompositionProfile):
+            walks = [Walk(name, simulator.find_profile) for name in profile.profile_ids]
+            self._spawn([_Branch(self, order, walk) for walk in walks], simulator)
+        else:
+            self._doing = _WORKED
+            self._task = parallel_task(
+                simulator.machine, profile, order.resources, placement, order.storages, simulator.find_profile
+            )
+            queue.execute(self, self._task, None if self._left < 0.0 else self._left)
+
+    def _spawn(self, children: list[_Child], simulator: Simulation) -> None:
+        self._doing = _SPAWNED
+        self._children = children
+        self._to_join = len(children)
+        if not simulator.queue.spawn(self, children):
+            self.run(simulator)
+
+    def child_ended(self, simulator: Simulation) -> None:
+        """One of those that run side by side has come to its end."""
+        self._to_join -= 1
+        if self._to_join == 0 and self._doing == _JOINED:
+            simulator.queue.wake(self)
+
+    def _end_part(self, simulator: Simulation) -> None:
+        """A part of the profile is over: go on with the next one, or end."""
+        queue, walk, doing = simulator.queue, self.walk, self._doing
+        assert walk.leaf is not None
+        code = walk.leaf.profile.return_code
+        if doing == _SLEPT:
+            if self._left >= 0.0:
+                delay = walk.leaf.profile.profile.delay  # type: ignore[union-attr]
+                self._left = 0.0 if self._cut else self._left - delay
+        else:
+            self._cut = not self.in_time
+            if self._left >= 0.0:
+                self._left -= queue.now - self._since
+            if doing == _JOINED:
+                code = next((child.return_code for child in self._children if child.return_code), code)
+                self._stop_children(simulator)
+            elif not self._cut:  # else it goes on loading its hosts until the end was told
+                self._task = None
+        walk.go_on(WALLTIME_REACHED if self._cut else code, simulator.find_profile)
+        if walk.leaf is None:
+            self.done(walk.return_code, simulator)
+        else:
+            self._doing = 0
+            self.begin_part(simulator)
+
+    # Stopping
+
+    @property
+    def runs_task(self) -> bool:
+        """Whether a parallel task is running, or several."""
+        return self._task is not None or any(child.runs_task for child in self._children)
+
+    def progress(self, simulator: Simulation) -> KillProgress:
+        """How far the walk has come."""
+        leaf, queue = self.walk.leaf, simulator.queue
+        assert leaf is not None, "what is done has no progress"
+        profile, done = leaf.profile.profile, 0.0
+        if isinstance(profile, ForkJoinCompositionProfile) and self._children:
+            tasks = tuple(child.progress(simulator) for child in self._children)
+            return self.walk.progress(KillProgressForkJoinProfile(leaf.profile_id, tasks))
+        if self._doing == _SLEPT and isinstance(profile, DelayProfile):
+            done = (queue.now - self._since) / profile.delay
+        elif self._task is not None:
+            done = 1.0 - queue.remaining(self._task)
+        elif self._children:
+            done = sum(child.part_done for child in self._children) / len(self._children)
+        return self.walk.progress(KillProgressAtomicProfile(leaf.profile_id, done))
+
+    def stop(self, simulator: Simulation) -> None:
+        """Stop at once, for ever."""
+        if not self.is_dead:
+            simulator.queue.kill(self)
+        if self._task is not None:
+            simulator.queue.drop(self._task)
+            self._task = None
+        self._stop_children(simulator)
+
+    def _stop_children(self, simulator: Simulation) -> None:
+        for child in self._children:
+            child.stop(simulator)
+        self._children = []
+
+
+class _Branch(Runner):
+    """Runs one of the profiles of a fork-join."""
+
+    __slots__ = ("_parent", "return_code")
+    part_done = 0.0
+
+    def __init__(self, parent: Runner, order: Order, walk: Walk) -> None:
+        super().__init__(order, walk, -1.0)
+        self._parent = parent
+        self.return_code = 0
+
+    def done(self, return_code: int, simulator: Simulation) -> None:
+        self.return_code = return_code
+        self._parent.child_ended(simulator)
+
+    def progress(self, simulator: Simulation) -> KillProgress:
+        if self.walk.leaf is None:
+            return KillProgressAtomicProfile(self.walk.profile_id, 1.0)
+        return super().progress(simulator)
+
+
+class _Rank(Actor):
+    """Replays the usage trace of one rank."""
+
+    __slots__ = ("_lines", "_next", "_parent", "_task")
+    return_code = 0
+
+    def __init__(self, parent: Runner, host: int, lines: tuple[Usage, ...]) -> None:
+        super().__init__(host)
+        self._parent = parent
+        self._lines = lines
+        self._next = 0
+        self._task: Task | None = None
+
+    @property
+    def part_done(self) -> float:
+        """The part of the lines that were replayed."""
+        return max(0, self._next - 1) / len(self._lines) if self._lines else 1.0
+
+    @property
+    def runs_task(self) -> bool:
+        """Whether a line is being replayed."""
+        return self._task is not None
+
+    def run(self, simulator: Simulation) -> None:
+        if self._next == len(self._lines):
+            self._task = None
+            self._parent.child_ended(simulator)
+            return
+        self._task = usage_task(simulator.machine, self.host, self._lines[self._next])
+        self._next += 1
+        simulator.queue.execute(self, self._task)
+
+    def progress(self, simulator: Simulation) -> KillProgress:
+        """Never asked: the ranks of a trace are one atomic profile."""
+        raise NotImplementedError
+
+    def stop(self, simulator: Simulation) -> None:
+        """Replay no more."""
+        if not self.is_dead:
+            simulator.queue.kill(self)
+            if self._task is not None:
+                simulator.queue.drop(self._task)
+
+
+_Child = _Branch | _Rank

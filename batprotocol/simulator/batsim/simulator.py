@@ -1,0 +1,196 @@
+"""`Simulator`: Batsim's side of the conversation without any I/O, one message for one reply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, Violation
+from batprotocol.errors import InputError, RuleViolation
+from batprotocol.model import EDCHelloEvent, Message, SimulationErrorEvent, StopCallMeLaterEvent, StopProbeEvent
+from batprotocol.simulator.batsim.simulation import Simulation
+from batprotocol.simulator.inputs import ExternalEventList, Platform, Workload
+from batprotocol.simulator.results import Observer
+
+__all__ = ["Simulator"]
+
+
+class Simulator:
+    """An embedded Batsim.
+
+    Args:
+        platform: the hosts, and how they are connected.
+        workloads: what is submitted; they are renamed to w0, w1...
+        external_events: lists of what happens besides; they are renamed to ee0, ee1...
+        energy: whether energy is measured, which needs the wattages of all hosts (Batsim's `--energy-host`).
+        rules: the rule set that both sides are checked with: "batsim-5.0.0-rc2" refuses what that Batsim refuses.
+        exact: advance step by step as SimGrid does, so that even who meets whom at the same time is Batsim's. Its cost
+            grows with what runs; the default does not.
+        quirks: also do what looks unintended in Batsim 5.0.0-rc2.
+        observer: whom to tell what the result files hold.
+        init: the initialization data.
+        arguments: what the decision component is told of the command line.
+
+    `begin` takes the hello and gives the first message, then `turn` takes each reply and gives the next message, until
+    there is none. Between any two turns, a simulator can be copied (`copy.deepcopy`) and pickled; both go on alike.
+
+    >>> from batprotocol import MessageBuilder
+    >>> from batprotocol.simulator import Platform, Simulator, StaticJob, Workload
+    >>> from batprotocol.model import DelayProfile
+    >>> simulator = Simulator(Platform.homogeneous(4), [Workload([StaticJob("1", 5.0, 2, DelayProfile(10.0))])])
+    >>> builder = MessageBuilder()
+    >>> builder.add_edc_hello("me", "1")
+    >>> message = simulator.begin(builder.finish_message())
+    >>> [type(event).__name__ for event in message.events]
+    ['SimulationBeginsEvent']
+    >>> [type(event).__name__ for event in simulator.turn(MessageBuilder(message.now).finish_message()).events]
+    ['JobSubmittedEvent']
+    """
+
+    __slots__ = (
+        "_arguments",
+        "_begun",
+        "_event_lists",
+        "_options",
+        "_simulation",
+        "_workloads",
+        "conversation",
+        "error",
+        "init",
+    )
+
+    def __init__(
+        self,
+        platform: Platform,
+        workloads: Iterable[Workload] = (),
+        *,
+        external_events: Iterable[ExternalEventList] = (),
+        energy: bool = False,
+        rules: str = DEFAULT_RULE_SET,
+        exact: bool = False,
+        quirks: bool = False,
+        observer: Observer | None = None,
+        init: str = "",
+        arguments: Iterable[str] = (),
+    ) -> None:
+        if energy:
+            missing = next((host.name for host in platform.hosts if host.watts is None), None)
+            if missing is not None:
+                raise InputError(f"energy is to be measured, but host {missing} has no wattages", f"host {missing}")
+        self.init = init
+        self.conversation = Conversation(rules)
+        self.conversation.begin(init)
+        self._workloads = tuple(workload.named(f"w{number}") for number, workload in enumerate(workloads))
+        self._event_lists = tuple(each.named(f"ee{number}") for number, each in enumerate(external_events))
+        given = tuple(arguments) or ("batprotocol", "simulate")
+        self._arguments = (*given, "--energy-host") if energy and "--energy-host" not in given else given
+        self._options = (platform, energy, exact, quirks, observer)
+        self._simulation: Simulation | None = None
+        self._begun = False
+        self.error: RuleViolation | None = None
+        """Why the simulation failed, once a SimulationErrorEvent has told it; only under the rule set "protocol"."""
+
+    @property
+    def now(self) -> float:
+        """The simulated time, in seconds."""
+        return 0.0 if self._simulation is None else self._simulation.queue.now
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will be said."""
+        return self._begun and self._simulation is None
+
+    def begin(self, hello: Message) -> Message:
+        """The first message, for the hello of the decision component.
+
+        Raises:
+            RuleViolation: this is no hello that Batsim would take.
+        """
+        if self._begun:
+            raise RuntimeError("the simulation has begun already")
+        _judge(self.conversation.hello(hello))
+        (event,) = hello.events
+        assert isinstance(event, EDCHelloEvent)
+        platform, energy, exact, quirks, observer = self._options
+        self._begun = True
+        self._simulation = Simulation(
+            platform,
+            self._workloads,
+            self._event_lists,
+            energy=energy,
+            exact=exact,
+            quirks=quirks,
+            is_batsim=self.conversation.rules == DEFAULT_RULE_SET,
+            observer=observer,
+            arguments=self._arguments,
+            features=event.requested_simulation_features,
+        )
+        message = self._next(None)
+        assert message is not None, "a simulation begins with a message"
+        return message
+
+    def turn(self, reply: Message) -> Message | None:
+        """The next message, for the reply to the last one; None after the reply to the last one of all.
+
+        Raises:
+            RuleViolation: the simulation cannot go on after this reply, where Batsim would abort, crash or wait for
+                ever. The simulation is over then. Under the rule set "protocol", what only the simulator can find is
+                told in a SimulationErrorEvent instead.
+        """
+        if self._simulation is None:
+            raise RuntimeError("the simulation has not begun, or is over")
+        try:
+            self._judge_reply(self.conversation.feed(reply), reply)
+        except RuleViolation:
+            self._end(complete=False)
+            raise
+        return self._next(reply)
+
+    def _judge_reply(self, violations: list[Violation], reply: Message) -> None:
+        assert self._simulation is not None
+        _judge(violations)
+        if not self._simulation.is_ending:
+            return
+        _judge(violations, "deadlock")
+        if self._simulation.is_batsim:
+            for index, event in enumerate(reply.events):
+                if isinstance(event, StopCallMeLaterEvent | StopProbeEvent):
+                    text = f"Batsim waits for ever when {type(event).__name__} answers SimulationEndsEvent"
+                    number = self.conversation.number - 1
+                    raise RuleViolation([Violation(number, f"events[{index}].event", "end.useless", "deadlock", text)])
+
+    def turn_judged(self, reply: Message) -> Message | None:
+        """The same for a reply that `conversation` has judged already, event by event."""
+        return self._next(reply)
+
+    def _next(self, reply: Message | None) -> Message | None:
+        simulation = self._simulation
+        assert simulation is not None
+        if simulation.is_ending:
+            self._end(complete=self.error is None)
+            return None
+        try:
+            message = simulation.go_on(reply)
+            if message is None:
+                raise simulation.why_stuck()
+        except RuleViolation as violation:
+            if simulation.is_batsim:
+                self._end(complete=False)
+                raise
+            self.error = violation
+            simulation.is_ending = True
+            error = SimulationErrorEvent(timestamp=simulation.queue.now, error=str(violation))
+            message = Message(simulation.queue.now, (error,))
+        self.conversation.receive(message)
+        return message
+
+    def _end(self, complete: bool) -> None:
+        if self._simulation is not None:
+            self._simulation.finish(complete)
+        self._simulation = None
+
+
+def _judge(violations: list[Violation], severity: str = "error") -> None:
+    """Raise what the simulation would not survive. Whether it comes to a deadlock is mostly seen when it does."""
+    fatal = [violation for violation in violations if violation.severity == severity]
+    if fatal:
+        raise RuleViolation(fatal)

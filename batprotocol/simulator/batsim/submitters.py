@@ -1,0 +1,148 @@
+"""Those who tell the server what comes from outside: workloads, external events, and the decisions of a reply."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from batprotocol.model import ForceSimulationStopEvent, Message
+from batprotocol.simulator.batsim.messages import (
+    AllEventsInjected,
+    AllJobsSubmitted,
+    Greeting,
+    Occurred,
+    Ready,
+    Submitted,
+)
+from batprotocol.simulator.queue.actor import Actor
+
+if TYPE_CHECKING:
+    from batprotocol.simulator.batsim.simulation import Simulation
+
+__all__ = ["Injector", "Submitter"]
+
+_READY: Final = Ready()
+_GREET: Final = 0
+_WOKEN: Final = 1
+_GROUP_SENT: Final = 2
+_READ: Final = 3
+
+
+class Items(Protocol):
+    """What a submitter submits, by number."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, number: int, /) -> Any: ...
+
+
+class Submitter(Actor):
+    """Submits what an input holds, in groups of one time.
+
+    Args:
+        items: the jobs of a workload, or the events of a list, in the order of their times (the first field).
+        are_jobs: which of the two.
+
+    The time that it compares with is the one when it last woke, and not the one when its last group was delivered, so
+    that delays do not add up.
+    """
+
+    __slots__ = ("_are_jobs", "_items", "_next", "_step", "_upcoming", "_waited", "_woken")
+
+    def __init__(self, items: Items, are_jobs: bool) -> None:
+        super().__init__()
+        self._items = items
+        self._are_jobs = are_jobs
+        self._next = 0
+        self._upcoming: Any = items[0] if len(items) else None
+        self._step = _GREET
+        self._woken = 0.0
+        self._waited = False
+
+    def run(self, simulator: Simulation) -> None:
+        queue, step = simulator.queue, self._step
+        if step == _WOKEN:
+            self._woken = queue.now
+            if self._waited and not queue.is_exact:
+                self._woken = max(queue.now, self._upcoming[0])
+            if self._are_jobs and self._next == 0 and self._is_due():
+                calls = simulator.first_submission()
+                if calls:
+                    self._step = _READ
+                    queue.pause(self, calls)
+                    return
+        if step in (_WOKEN, _READ):
+            group = self._group()
+            if group:
+                self._step = _GROUP_SENT
+                queue.post(self, simulator.server.mailbox, Submitted(group) if self._are_jobs else Occurred(group))
+                return
+            step = _GROUP_SENT
+        if step == _GROUP_SENT:
+            self._step = _WOKEN
+            if self._upcoming is not None:
+                self._waited = True
+                queue.sleep(self, self._upcoming[0] - self._woken)
+            else:
+                last = AllJobsSubmitted() if self._are_jobs else AllEventsInjected()
+                queue.bequeath(self, simulator.server.mailbox, last)
+        elif step == _GREET:
+            self._step = _WOKEN
+            queue.post(self, simulator.server.mailbox, Greeting())
+
+    def _is_due(self) -> bool:
+        return self._upcoming is not None and (self._waited or bool(self._upcoming[0] <= self._woken))
+
+    def _group(self) -> list[Any]:
+        """What is due now. What was slept for is, whatever the clock says."""
+        group = []
+        items, end = self._items, len(self._items)
+        while self._is_due():
+            group.append(self._upcoming)
+            self._waited = False
+            self._next += 1
+            self._upcoming = items[self._next] if self._next < end else None
+        return group
+
+
+class Injector(Actor):
+    """Tells the decision component a message, and the server its decisions, one after the other, each at its time.
+
+    Args:
+        message: what is told.
+    """
+
+    __slots__ = ("_events", "_next", "_now", "message_to_tell")
+
+    def __init__(self, message: Message) -> None:
+        super().__init__()
+        self.message_to_tell: Message | None = message
+        self._events: tuple[Any, ...] = ()
+        self._now = 0.0
+        self._next = -1
+
+    def run(self, simulator: Simulation) -> None:
+        if self._next < 0:
+            message, self.message_to_tell = self.message_to_tell, None
+            assert message is not None
+            simulator.speak(message, self)
+            return
+        queue, place = simulator.queue, self._next
+        if place < len(self._events):
+            event = self._events[place]
+            if event.timestamp > queue.now:
+                queue.sleep(self, event.timestamp - queue.now)
+                return
+            if type(event) is ForceSimulationStopEvent:
+                queue.bequeath(self, simulator.server.mailbox, event)
+                return
+            self._next = place + 1
+            queue.post(self, simulator.server.mailbox, event)
+        elif self._now > queue.now:
+            queue.sleep(self, self._now - queue.now)
+        else:
+            queue.bequeath(self, simulator.server.mailbox, _READY)
+
+    def hear(self, reply: Message) -> None:
+        """The decision component has replied."""
+        self._events = reply.events
+        self._now = reply.now
+        self._next = 0

@@ -1,0 +1,49 @@
+"""The inputs of a simulation: workloads, a platform, external events.
+
+Values first (`hosts`, `network`, `zones`, `graphs`, `platform`; `columns`, `workload`; `events`): plain, unchanging,
+shared by all copies of a simulation. The readers make them of files, and refuse a wrong file with the place of the
+fault before anything runs:
+
+- `read_platform`: `xml`, `elements` and `units` give what `platform_xml` makes hosts and zones of; `machines` then
+  tells the master, computation and storage hosts apart and numbers them.
+- `read_workload`: `json_stream`, `profiles_json`, `compact_json` and `traces` serve `workload_json`; `swf` reads the
+  archive's format.
+- `read_external_events`: `event_lists`.
+"""
+
+from batprotocol.simulator.inputs.event_lists import read_external_events
+from batprotocol.simulator.inputs.events import ExternalEventList, TimedEvent
+from batprotocol.simulator.inputs.hosts import Host, Role, SleepPState, Watts
+from batprotocol.simulator.inputs.network import LOOPBACK, NO_ROUTE, Link, Route
+from batprotocol.simulator.inputs.platform import Platform
+from batprotocol.simulator.inputs.platform_xml import read_platform
+from batprotocol.simulator.inputs.reading import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, read_workload
+from batprotocol.simulator.inputs.swf import read_swf
+from batprotocol.simulator.inputs.traces import read_traces
+from batprotocol.simulator.inputs.workload import StaticJob, Submission, Usage, Workload, WorkloadProfile
+
+__all__ = [
+    "EXAMPLE_PLATFORM",
+    "EXAMPLE_WORKLOAD",
+    "LOOPBACK",
+    "NO_ROUTE",
+    "ExternalEventList",
+    "Host",
+    "Link",
+    "Platform",
+    "Role",
+    "Route",
+    "SleepPState",
+    "StaticJob",
+    "Submission",
+    "TimedEvent",
+    "Usage",
+    "Watts",
+    "Workload",
+    "WorkloadProfile",
+    "read_external_events",
+    "read_platform",
+    "read_swf",
+    "read_traces",
+    "read_workload",
+]

@@ -1,0 +1,72 @@
+"""The elements of SimGrid's platform files: which there are, where they may stand, which attributes they have.
+
+What stands in this table is understood; everything else is refused by its name. `xml` reads the syntax, and calls back
+with one `Element` at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+__all__ = ["ELEMENTS", "SYNONYMS", "Kind"]
+
+
+class Kind(NamedTuple):
+    """What may be said of an element.
+
+    Args:
+        parents: the elements that it may stand in.
+        required: the attributes that it must have.
+        optional: the attributes that it may have, with what they are if it has not.
+    """
+
+    parents: tuple[str, ...]
+    required: tuple[str, ...] = ()
+    optional: Mapping[str, str] = {}
+
+
+_NO_PROFILES = {"speed_file": "", "availability_file": "", "state_file": ""}
+
+SYNONYMS: Final = {"AS": "zone", "ASroute": "zoneRoute", "bypassASroute": "bypassZoneRoute"}
+"""Old names of elements."""
+
+ELEMENTS: Final[Mapping[str, Kind]] = {
+    "platform": Kind((), ("version",)),
+    "config": Kind(("platform",), (), {"id": ""}),
+    "zone": Kind(("platform", "zone"), ("id", "routing")),
+    "cluster": Kind(
+        ("platform", "zone"),
+        ("id", "prefix", "suffix", "radical", "speed", "bw", "lat"),
+        {
+            "core": "1",
+            "sharing_policy": "SPLITDUPLEX",
+            "topology": "FLAT",
+            "topo_parameters": "",
+            "bb_bw": "",
+            "bb_lat": "0s",
+            "bb_sharing_policy": "SHARED",
+            "router_id": "",
+            "limiter_link": "",
+            "loopback_bw": "",
+            "loopback_lat": "",
+        },
+    ),
+    "cabinet": Kind(("zone",), ("id", "prefix", "suffix", "radical", "speed", "bw", "lat")),
+    "host": Kind(("zone",), ("id", "speed"), {"core": "1", "pstate": "0", "coordinates": "", **_NO_PROFILES}),
+    "disk": Kind(("host",), ("read_bw", "write_bw"), {"id": "/"}),
+    "router": Kind(("zone",), ("id",), {"coordinates": ""}),
+    "host_link": Kind(("zone",), ("id", "up", "down")),
+    "link": Kind(
+        ("zone",),
+        ("id", "bandwidth"),
+        {"latency": "0", "sharing_policy": "SHARED", "bandwidth_file": "", "latency_file": "", "state_file": ""},
+    ),
+    "backbone": Kind(("zone",), ("id", "bandwidth", "latency")),
+    "route": Kind(("zone",), ("src", "dst"), {"symmetrical": "YES"}),
+    "zoneRoute": Kind(("zone",), ("src", "dst", "gw_src", "gw_dst"), {"symmetrical": "YES"}),
+    "bypassRoute": Kind(("zone",), ("src", "dst")),
+    "bypassZoneRoute": Kind(("zone",), ("src", "dst", "gw_src", "gw_dst")),
+    "link_ctn": Kind(("route", "zoneRoute", "bypassRoute", "bypassZoneRoute"), ("id",), {"direction": "NONE"}),
+    "prop": Kind(("config", "zone", "cluster", "host", "disk", "link"), ("id", "value")),
+}

@@ -1,0 +1,59 @@
+"""Batsim's files of external events: one JSON object a line."""
+
+from __future__ import annotations
+
+import os
+from io import BytesIO
+
+from batprotocol.errors import InputError, shown
+from batprotocol.simulator.inputs.events import ExternalEventList
+from batprotocol.simulator.inputs.json_stream import JsonStream
+from batprotocol.simulator.inputs.profiles_json import is_amount, is_string, take
+
+__all__ = ["read_external_events"]
+
+_LONGEST_LINE = 1 << 24
+_SPACE = b" \t\r\n"
+
+
+def read_external_events(path: str | os.PathLike[str], *, name: str = "ee0", quirks: bool = False) -> ExternalEventList:
+    """The events of a file with lines such as `{"type": "generic", "timestamp": 10, "data": "down"}`.
+
+    Empty lines are skipped.
+
+    Args:
+        path: the file.
+        name: the list's name.
+        quirks: whether events of one timestamp lose their order as with Batsim, if there are more than sixteen.
+
+    Raises:
+        InputError: a line holds something else; with file and line.
+        OSError: the file cannot be read.
+    """
+    filename = os.path.abspath(path)
+    events = []
+    number = 0
+    with open(path, "rb") as stream:
+        while line := stream.readline(_LONGEST_LINE):
+            number += 1
+            if len(line) >= _LONGEST_LINE:
+                raise InputError(f"a line has {_LONGEST_LINE} bytes or more", file=filename, line=number)
+            if line.strip(_SPACE):
+                events.append(_event(line, filename, number))
+    return ExternalEventList.of(events, name=name, filename=filename, quirks=quirks)
+
+
+def _event(line: bytes, filename: str, number: int) -> tuple[float, str]:
+    json = JsonStream(BytesIO(line))
+    try:
+        given = json.value()
+        json.end()
+        if not isinstance(given, dict):
+            raise InputError(f"expected an object, got {shown(given)}")
+        kind = take(given, "type", is_string)
+        if kind != "generic":
+            raise InputError(f"{shown(kind)} is no type of external event; there is generic", "type")
+        return float(take(given, "timestamp", is_amount)), take(given, "data", is_string)
+    except InputError as error:
+        column = error.column if error.line == 1 else None
+        raise InputError(error.reason, error.path, file=filename, line=number, column=column) from None

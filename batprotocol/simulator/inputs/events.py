@@ -1,0 +1,69 @@
+"""External events: what a simulation lets happen at given times, for instance that a machine breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import msgspec
+
+from batprotocol.simulator.inputs.unstable import unstable_sorted
+
+__all__ = ["ExternalEventList", "TimedEvent"]
+
+
+class TimedEvent(NamedTuple):
+    """A generic external event.
+
+    Args:
+        timestamp: when it happens, in seconds, >= 0.
+        id: its full name, `ee0!0`; numbers count the lines of the file.
+        data: free text.
+    """
+
+    timestamp: float
+    id: str
+    data: str
+
+
+class ExternalEventList(msgspec.Struct, frozen=True):
+    """The events of one file, by timestamp; those of one timestamp in the order of the file.
+
+    Args:
+        events: the events.
+        name: the list's name, the part before the `!`.
+        filename: the file that it was read from, or "".
+
+    >>> ExternalEventList.of([(10.0, "up"), (5.0, "down")]).events[0]
+    TimedEvent(timestamp=5.0, id='ee0!1', data='down')
+    """
+
+    events: tuple[TimedEvent, ...]
+    name: str = "ee0"
+    filename: str = ""
+
+    @classmethod
+    def of(
+        cls, events: Iterable[tuple[float, str]], *, name: str = "ee0", filename: str = "", quirks: bool = False
+    ) -> ExternalEventList:
+        """The list of these (timestamp, data) pairs, which may come in any order.
+
+        Args:
+            events: the pairs; timestamps in seconds.
+            name: the list's name.
+            filename: the file that they come from, or "".
+            quirks: whether events of one timestamp lose their order as with Batsim, if there are more than sixteen.
+        """
+        numbered = [TimedEvent(float(time), f"{name}!{number}", data) for number, (time, data) in enumerate(events)]
+        sort = unstable_sorted if quirks else sorted
+        return cls(tuple(sort(numbered, key=_timestamp)), name, filename)
+
+    def named(self, name: str) -> ExternalEventList:
+        """The same list under another name."""
+        cut = len(self.name)
+        renamed = (event._replace(id=name + event.id[cut:]) for event in self.events)
+        return ExternalEventList(tuple(renamed), name, self.filename)
+
+
+def _timestamp(event: TimedEvent) -> float:
+    return event.timestamp

@@ -1,0 +1,214 @@
+"""Which of a platform's hosts do what, in which order: roles, the master, ids, what properties say of power.
+
+Batsim decides that from properties and from its own options when it has read a platform.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from batprotocol.errors import InputError, shown
+from batprotocol.simulator.inputs.hosts import Host, Role, SleepPState, Watts
+from batprotocol.simulator.inputs.platform import Platform
+from batprotocol.simulator.inputs.zones import Member
+
+__all__ = ["DEFAULT_MASTER", "DescribedHost", "made_platform", "natural_order"]
+
+DEFAULT_MASTER = "master_host"
+"""The host that is the master unless an option names another one or a host has the role."""
+
+_RUNS = re.compile(rb"[0-9]+|[^0-9]")
+_WATTS = re.compile(r"[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_PSTATE = re.compile(r"[0-9]{1,6}", re.ASCII)
+
+
+class DescribedHost(NamedTuple):
+    """A host as a file describes it, before roles are given and hosts are numbered."""
+
+    name: str
+    speeds: tuple[float, ...]
+    cores: int
+    pstate: int
+    properties: Mapping[str, str]
+    member: Member
+    line: int | None = None
+
+
+def natural_order(name: str) -> tuple[tuple[tuple[int, int], ...], bytes]:
+    """What hosts are sorted by: names, but digits in a row count as one number; capitals come first.
+
+    >>> sorted(["n10", "n2", "N3", "n02", "n1"], key=natural_order)
+    ['N3', 'n1', 'n02', 'n2', 'n10']
+    """
+    data = name.encode()
+    runs = _RUNS.findall(data)
+    # A number stands where its digits would: no other character lies between "0" and "9".
+    return tuple((48, int(run[:4000])) if run.isdigit() else (run[0], 0) for run in runs), data
+
+
+def made_platform(
+    described: Iterable[DescribedHost],
+    *,
+    roles: Sequence[tuple[str, str]] = (),
+    master: str = DEFAULT_MASTER,
+    mmax: int | None = None,
+    energy: bool = False,
+    filename: str = "",
+) -> Platform:
+    """The platform of these hosts.
+
+    Args:
+        described: the hosts.
+        roles: (host, role) pairs beside the hosts' own property `role`.
+        master: the host that becomes the master, if there is one of this name.
+        mmax: how many computation hosts to keep, the first ones; None: all.
+        energy: whether energy will be measured, for which every host needs the property `wattage_per_state`.
+        filename: the file that they come from, for errors, or "".
+
+    Raises:
+        InputError: a property cannot be read, there is not exactly one master, a role or a host does not exist.
+    """
+    hosts = list(described)
+    given = _given_roles(hosts, roles, master)
+    masters: list[Host] = []
+    computing: list[Host] = []
+    storing: list[Host] = []
+    for host in hosts:
+        try:
+            made = _made(host, given.get(host.name, ""), energy)
+        except InputError as error:
+            place = ".".join(part for part in (f"host {host.name}", error.path) if part)
+            raise InputError(error.reason, place, file=filename, line=host.line) from None
+        {Role.MASTER: masters, Role.COMPUTE: computing, Role.STORAGE: storing}[made.role].append(made)
+    if len(masters) != 1:
+        found = f"{len(masters)}: {', '.join(host.name for host in masters)}" if masters else "none"
+        raise InputError(
+            f"exactly one host is the master, by its property role or by its name {shown(master)}; found {found}",
+            file=filename,
+        )
+    computing.sort(key=lambda host: natural_order(host.name))
+    storing.sort(key=lambda host: host.name.encode())
+    if mmax is not None:
+        if not 0 < mmax <= len(computing):
+            raise InputError(f"cannot compute on {mmax} hosts: the platform has {len(computing)}", file=filename)
+        del computing[mmax:]
+    members = {host.name: host.member for host in hosts}
+    numbered = (msgspec.structs.replace(host, id=number) for number, host in enumerate(computing + storing))
+    return Platform(numbered, masters[0], members, filename=filename)
+
+
+def _given_roles(hosts: list[DescribedHost], roles: Sequence[tuple[str, str]], master: str) -> dict[str, str]:
+    names = {host.name for host in hosts}
+    given: dict[str, str] = {}
+    for name, role in roles:
+        if name not in names:
+            raise InputError(f"there is no host {shown(name)} that could have the role {shown(role)}")
+        given[name] = f"{given[name]},{role}" if name in given else role
+    if master in names:
+        given[master] = Role.MASTER.value
+    elif master != DEFAULT_MASTER:
+        raise InputError(f"there is no host {shown(master)} that could be the master")
+    return given
+
+
+def _made(host: DescribedHost, given: str, energy: bool) -> Host:
+    properties = dict(host.properties)
+    if given:
+        properties["role"] = f"{properties['role']},{given}" if properties.get("role") else given
+    named = properties.get("role", "") or Role.COMPUTE.value
+    if named not in {role.value for role in Role}:
+        raise InputError(
+            f"{shown(named)} is no role; a host has one of {', '.join(role.value for role in Role)}", "role"
+        )
+    role = Role(named)
+    sleep_pstates = _sleep_pstates(properties.get("sleep_pstates"), len(host.speeds))
+    watts: tuple[Watts, ...] | None = None
+    watts_off: float | None = None
+    try:
+        watts = _watts(properties.get("wattage_per_state"), len(host.speeds))
+        watts_off = _watt_number(properties["wattage_off"]) if "wattage_off" in properties else None
+    except InputError:
+        if energy:  # otherwise nobody looks at it, and a platform made for another purpose serves as well
+            raise
+    if energy and watts is None and role is not Role.MASTER:
+        raise InputError("energy cannot be measured without the property wattage_per_state", "wattage_per_state")
+    made = Host(
+        id=-1,
+        name=host.name,
+        speeds=host.speeds,
+        pstate=host.pstate,
+        cores=host.cores,
+        role=role,
+        properties=tuple(properties.items()),
+        zone_properties=tuple(_zone_properties(host.member).items()),
+        watts=watts,
+        watts_off=watts_off,
+        sleep_pstates=sleep_pstates,
+    )
+    if not 0 <= made.pstate < len(made.speeds):
+        raise InputError(f"there is no power state {made.pstate}; there are {len(made.speeds)}", "pstate")
+    if made.cores < 1:
+        raise InputError("a host has at least one core", "core")
+    if role is Role.COMPUTE:
+        for pstate in sorted(made.computation_pstates):
+            if not made.speeds[pstate] > 0:
+                raise InputError(f"a computation host computes: the speed of power state {pstate} must be > 0", "speed")
+    return made
+
+
+def _zone_properties(member: Member) -> dict[str, str]:
+    properties: dict[str, str] = {}
+    for zone in member.zone.path() if member.zone is not None else ():
+        properties.update(zone.properties)
+    return properties
+
+
+def _watt_number(text: str) -> float:
+    if not _WATTS.fullmatch(text.strip()) or not float(text) < math.inf:
+        raise InputError(f"expected a number of watts, got {shown(text)}", "wattage_off")
+    return float(text)
+
+
+def _watts(text: str | None, pstates: int) -> tuple[Watts, ...] | None:
+    """The property `wattage_per_state`: for each power state `idle:max` or `idle:epsilon:max`."""
+    if text is None:
+        return None
+    states = []
+    for part in text.split(","):
+        numbers = [number.strip() for number in part.split(":")]
+        if len(numbers) not in (2, 3) or not all(_WATTS.fullmatch(number) for number in numbers):
+            raise InputError(f"expected idle:max or idle:epsilon:max, got {shown(part)}", "wattage_per_state")
+        watts = [float(number) for number in numbers]
+        if not max(watts) < math.inf:
+            raise InputError(f"expected finite numbers of watts, got {shown(part)}", "wattage_per_state")
+        states.append(Watts(watts[0], watts[-2], watts[-1]))
+    if len(states) != pstates:
+        raise InputError(f"it tells of {len(states)} power states, but there are {pstates}", "wattage_per_state")
+    return tuple(states)
+
+
+def _sleep_pstates(text: str | None, pstates: int) -> tuple[SleepPState, ...]:
+    """The property `sleep_pstates`: a list of `sleep:off:on`."""
+    if text is None:
+        return ()
+    found: list[SleepPState] = []
+    for part in text.split(","):
+        numbers = [number.strip() for number in part.split(":")]
+        if len(numbers) != 3 or not all(map(_PSTATE.fullmatch, numbers)):
+            raise InputError(f"expected sleep:off:on, three power states, got {shown(part)}", "sleep_pstates")
+        state = SleepPState(*map(int, numbers))
+        missing = [number for number in map(int, numbers) if number >= pstates]
+        if missing:
+            raise InputError(f"there is no power state {missing[0]}; there are {pstates}", "sleep_pstates")
+        found.append(state)
+    sleeping = [state.sleep for state in found]
+    virtual = {number for state in found for number in (state.switching_off, state.switching_on)}
+    for number in sleeping:
+        if sleeping.count(number) > 1 or number in virtual:
+            raise InputError(f"power state {number} is a sleep state twice, or a virtual one as well", "sleep_pstates")
+    return tuple(found)

@@ -1,0 +1,142 @@
+"""The platform of a simulation: its hosts, and the routes between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from batprotocol.errors import InputError, shown
+from batprotocol.simulator.inputs.hosts import Host, Role, SleepPState, Watts
+from batprotocol.simulator.inputs.network import NO_ROUTE, Link, Route
+from batprotocol.simulator.inputs.zones import ClusterZone, Member, find_route
+
+__all__ = ["Platform"]
+
+_CACHED_ROUTES = 1 << 16  # a route is found again in microseconds; memory stays bounded on thousands of hosts
+
+
+class Platform:
+    """Hosts and how they are connected. It never changes: copies and branches of a simulation share it.
+
+    Args:
+        hosts: the computation hosts, then the storage hosts; `hosts[i].id == i`.
+        master: the host that Batsim itself runs on.
+        members: where each host stands in the network, by its name.
+        filename: the file that it was read from, or "".
+
+    >>> platform = Platform.homogeneous(32, speed=1e9)
+    >>> len(platform.hosts), platform.hosts[3].name, platform.hosts[3].speeds
+    (32, 'host3', (1000000000.0,))
+    """
+
+    def __init__(
+        self, hosts: Iterable[Host], master: Host, members: Mapping[str, Member], *, filename: str = ""
+    ) -> None:
+        self.hosts: tuple[Host, ...] = tuple(hosts)
+        self.master = master
+        self.filename = filename
+        self._members = dict(members)
+        self._routes: dict[tuple[str, str], Route] = {}
+
+    @classmethod
+    def homogeneous(
+        cls,
+        count: int,
+        *,
+        speed: float = 1e9,
+        cores: int = 1,
+        bandwidth: float = 1e9,
+        latency: float = 5e-6,
+        watts: Watts | tuple[Watts, ...] | None = None,
+        speeds: tuple[float, ...] | None = None,
+        sleep_pstates: tuple[SleepPState, ...] = (),
+        properties: Mapping[str, str] | None = None,
+    ) -> Platform:
+        """A cluster of equal hosts, `host0` to `host{count-1}`, and a master, each on a link of its own.
+
+        Args:
+            count: how many computation hosts, >= 0.
+            speed: flops per second of a core, > 0.
+            cores: how many each host has, >= 1.
+            bandwidth: bytes per second of each host's link (full duplex), > 0.
+            latency: of each host's link, in seconds.
+            watts: what a host draws (in each power state); None: energy cannot be measured.
+            speeds: flops per second in each power state, instead of `speed`.
+            sleep_pstates: the power states in which hosts sleep and switch.
+            properties: of each host.
+
+        Raises:
+            InputError: one of these is out of its range.
+        """
+        if count < 0 or cores < 1:
+            raise InputError(f"a platform has 0 hosts or more with at least one core, got {count} with {cores}")
+        states = (speed,) if speeds is None else tuple(speeds)
+        if not states or not all(0 < flops < float("inf") for flops in states):
+            raise InputError(f"the speed of a computation host is > 0 flops per second, got {shown(states)}")
+        if not 0 < bandwidth < float("inf") or not 0 <= latency < float("inf"):
+            raise InputError(f"a link has a bandwidth > 0 and a latency >= 0, got {bandwidth} and {latency}")
+        draws = None if watts is None else (watts,) * len(states) if isinstance(watts, Watts) else tuple(watts)
+        if draws is not None and len(draws) != len(states):
+            raise InputError(f"there are watts for {len(draws)} power states, but speeds for {len(states)}")
+        zone = ClusterZone("cluster")
+        members = {}
+        for name in ("master_host", *(f"host{number}" for number in range(count))):
+            member = members[name] = zone.add(name)
+            zone.up[member] = (Link(f"{name}_UP", bandwidth, latency),)
+            zone.down[member] = (Link(f"{name}_DOWN", bandwidth, latency),)
+        hosts = [
+            Host(
+                id=number,
+                name=f"host{number}",
+                speeds=states,
+                cores=cores,
+                watts=draws,
+                sleep_pstates=sleep_pstates,
+                properties=tuple((properties or {}).items()),
+            )
+            for number in range(count)
+        ]
+        return cls(hosts, Host(id=-1, name="master_host", speeds=states, role=Role.MASTER), members)
+
+    @property
+    def computation_hosts(self) -> tuple[Host, ...]:
+        """The hosts that execute jobs, the first ones of `hosts`."""
+        return tuple(host for host in self.hosts if host.role is Role.COMPUTE)
+
+    @property
+    def storage_hosts(self) -> tuple[Host, ...]:
+        """The hosts that hold the bytes of storage profiles, the last ones of `hosts`."""
+        return tuple(host for host in self.hosts if host.role is Role.STORAGE)
+
+    def host(self, name: str) -> Host | None:
+        """The host of this name, the master included, or None."""
+        if name == self.master.name:
+            return self.master
+        return next((host for host in self.hosts if host.name == name), None)
+
+    def route(self, source: Host, target: Host) -> Route:
+        """The way of bytes from a host to another one or to itself; `NO_ROUTE` if there is none."""
+        key = (source.name, target.name)
+        found = self._routes.get(key)
+        if found is None:
+            if len(self._routes) >= _CACHED_ROUTES:
+                self._routes.clear()
+            found = find_route(self._members[source.name], self._members[target.name]) or NO_ROUTE
+            self._routes[key] = found
+        return found
+
+    def message_cost(self, host: Host) -> float:
+        """Seconds that a message of this host to the master takes, c(h): latencies + 1 byte / smallest bandwidth."""
+        return self.route(host, self.master).message_cost
+
+    def __copy__(self) -> Platform:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Platform:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_routes": {}}
+
+    def __repr__(self) -> str:
+        return f"<Platform of {len(self.hosts)} hosts{f' from {self.filename}' if self.filename else ''}>"

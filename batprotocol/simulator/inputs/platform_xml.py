@@ -1,0 +1,389 @@
+"""SimGrid's platform files (version 4.1): XML in, a `Platform` out.
+
+Understood are zones with the routings Full, Floyd, Dijkstra, DijkstraCache, Cluster and None, clusters (flat ones),
+cabinets, hosts, routers, links, backbones, routes and bypasses. Disks and coordinates are read and have no effect, as
+in Batsim. All else is refused by its name: profiles of availability over time, configurations, other topologies...
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import BinaryIO, NamedTuple, TypeVar
+
+from batprotocol.errors import InputError, shown
+from batprotocol.simulator.inputs.elements import ELEMENTS, SYNONYMS
+from batprotocol.simulator.inputs.graphs import DijkstraZone, FloydZone
+from batprotocol.simulator.inputs.machines import DEFAULT_MASTER, DescribedHost, made_platform
+from batprotocol.simulator.inputs.network import Link
+from batprotocol.simulator.inputs.platform import Platform
+from batprotocol.simulator.inputs.units import (
+    parse_bandwidth,
+    parse_integer,
+    parse_ranges,
+    parse_speed,
+    parse_time,
+)
+from batprotocol.simulator.inputs.xml import Element, read_elements
+from batprotocol.simulator.inputs.zones import ClusterZone, FullZone, LocalRoute, Member, Zone
+
+__all__ = ["MOST_HOSTS", "read_platform"]
+
+MOST_HOSTS = 100_000
+"""How many hosts a platform file may stand for."""
+
+_ZONES: dict[str, Callable[[str, Zone | None], Zone]] = {
+    "full": FullZone,
+    "floyd": FloydZone,
+    "dijkstra": DijkstraZone,
+    "dijkstracache": DijkstraZone,
+    "cluster": ClusterZone,
+    "none": Zone,
+}
+_VERSIONS = {"4": 4.0, "4.0": 4.0, "4.1": 4.1}
+
+
+def read_platform(
+    path: str | os.PathLike[str],
+    *,
+    roles: Sequence[tuple[str, str]] = (),
+    master: str = DEFAULT_MASTER,
+    mmax: int | None = None,
+    energy: bool = False,
+) -> Platform:
+    """The platform that a SimGrid platform file describes.
+
+    Args:
+        path: the file.
+        roles: (host, role) pairs, Batsim's option `-r`.
+        master: the host that becomes the master, Batsim's option `-m`.
+        mmax: how many computation hosts to keep, Batsim's option `--mmax`.
+        energy: whether energy will be measured (`--energy-host`), for which every host must tell its watts.
+
+    Raises:
+        InputError: the file is no platform, or holds what is not supported; with file, line and element.
+        OSError: the file cannot be read.
+    """
+    filename = os.fspath(path)
+    with open(path, "rb") as stream:
+        hosts = described_hosts(stream, filename)
+    return made_platform(hosts, roles=roles, master=master, mmax=mmax, energy=energy, filename=filename)
+
+
+def described_hosts(stream: BinaryIO, filename: str = "") -> list[DescribedHost]:
+    """The hosts that a platform file describes, each in its place in the network."""
+    reader = _PlatformReader()
+    element: Element | None = None
+
+    def begin(each: Element) -> None:
+        nonlocal element
+        element = each
+        reader.begin(each)
+
+    def end(each: Element) -> None:
+        nonlocal element
+        element = each
+        reader.end(each)
+
+    try:
+        read_elements(stream, ELEMENTS, SYNONYMS, begin=begin, end=end, filename=filename)
+    except InputError as error:
+        if error.file or element is None:
+            raise
+        place, line = error.path, error.line
+        if line is None:
+            place, line = ".".join(filter(None, (element.place, place))), element.line
+        raise InputError(error.reason, place, file=filename, line=line) from None
+    return reader.hosts
+
+
+class _Hop(NamedTuple):
+    """A link of a route, on the way there and on the way back."""
+
+    forth: Link
+    back: Link
+
+
+class _PlatformReader:
+    """What was read so far: names, links, and the zone that is open."""
+
+    def __init__(self) -> None:
+        self.hosts: list[DescribedHost] = []
+        self.zone: Zone | None = None
+        self.root: Zone | None = None
+        self.members: dict[str, Member] = {}
+        self.links: dict[str, Link] = {}
+        self.duplex: dict[str, _Hop] = {}
+        self.hops: list[_Hop] = []
+        self.delayed: dict[Zone, list[Element]] = {}
+
+    # Every element has at most one method for its begin and one for its end, named after it.
+
+    def begin(self, element: Element) -> None:
+        act = getattr(self, f"begin_{element.tag}", None)
+        if act is not None:
+            act(element)
+
+    def end(self, element: Element) -> None:
+        act = getattr(self, f"end_{element.tag}", None)
+        if act is not None:
+            act(element)
+
+    def begin_platform(self, element: Element) -> None:
+        if element["version"].strip() not in _VERSIONS:
+            raise InputError(
+                f"version {shown(element['version'])} of platform files is not supported, but 4.1", "version"
+            )
+
+    def end_platform(self, element: Element) -> None:
+        if self.root is None:
+            raise InputError("the platform is empty: it holds no zone and no cluster")
+
+    def end_config(self, element: Element) -> None:
+        if element.properties:
+            raise InputError(f"the configuration {shown(next(iter(element.properties)))} is not supported")
+
+    def begin_zone(self, element: Element) -> None:
+        made = _ZONES.get(element["routing"].lower())
+        if made is None:
+            raise InputError(f"the routing {shown(element['routing'])} is not supported", "routing")
+        self._open(made, element["id"])
+
+    def end_zone(self, element: Element) -> None:
+        assert self.zone is not None
+        self.zone.properties.update(element.properties)
+        if isinstance(self.zone, ClusterZone):
+            self._populate(self.zone)
+        self.zone = self.zone.parent
+
+    def _open(self, made: Callable[[str, Zone | None], Zone], name: str) -> Zone:
+        if self.zone is None and self.root is not None:
+            raise InputError("a platform has one outermost zone, but this is a second one")
+        zone = self.zone = made(name, self.zone)
+        self.root = self.root or zone
+        if zone.parent is not None and len(zone.parent.members) > 1 and not zone.parent.members[0].is_zone:
+            raise InputError(f"the zone {shown(zone.parent.name)} holds hosts or routers, so it cannot hold a zone")
+        self._name(zone.member)
+        return zone
+
+    def _name(self, member: Member) -> None:
+        if member.name in self.members:
+            raise InputError(f"the name {shown(member.name)} is taken already", "id")
+        self.members[member.name] = member
+
+    def _member(self, name: str) -> Member:
+        assert self.zone is not None
+        if self.zone.has_zones:
+            raise InputError(f"the zone {shown(self.zone.name)} holds zones, so it cannot hold hosts or routers")
+        member = self.zone.add(name)
+        self._name(member)
+        return member
+
+    def _host(self, element: Element, name: str, properties: dict[str, str]) -> Member:
+        if len(self.hosts) >= MOST_HOSTS:
+            raise InputError(f"there are more than {MOST_HOSTS} hosts")
+        member = self._member(name)
+        speeds = tuple(_parsed(element, "speed", parse_speed, text=part) for part in element["speed"].split(","))
+        cores = _parsed(element, "core", parse_integer) if "core" in element.attributes else 1
+        pstate = _parsed(element, "pstate", parse_integer) if "pstate" in element.attributes else 0
+        self.hosts.append(DescribedHost(name, speeds, cores, pstate, properties, member, element.line))
+        return member
+
+    def end_host(self, element: Element) -> None:
+        _refuse_profiles(element)
+        self._host(element, element["id"], element.properties)
+
+    def begin_router(self, element: Element) -> None:
+        self._member(element["id"])
+
+    def _add_link(self, element: Element, name: str, bandwidth: float, latency: float, policy: str = "SHARED") -> _Hop:
+        if not bandwidth > 0:
+            raise InputError(f"the bandwidth of the link {shown(name)} must be > 0")
+        names = [f"{name}_UP", f"{name}_DOWN"] if policy in ("SPLITDUPLEX", "FULLDUPLEX") else [name]
+        made = [Link(each, bandwidth, latency, policy == "FATPIPE") for each in names]
+        for link in made:
+            if link.name in self.links:
+                raise InputError(f"there is a link {shown(link.name)} already", "id")
+            self.links[link.name] = link
+        hop = _Hop(made[0], made[-1])
+        if len(made) > 1:
+            self.duplex[name] = hop
+        return hop
+
+    def end_link(self, element: Element) -> None:
+        _refuse_profiles(element)
+        policy = _chosen(element, "sharing_policy", "SHARED", "SPLITDUPLEX", "FULLDUPLEX", "FATPIPE")
+        bandwidth = _parsed(element, "bandwidth", parse_bandwidth)
+        self._add_link(element, element["id"], bandwidth, _parsed(element, "latency", parse_time), policy)
+
+    def begin_link_ctn(self, element: Element) -> None:
+        name, direction = element["id"], _chosen(element, "direction", "NONE", "UP", "DOWN")
+        if direction == "NONE":
+            link = self.links.get(name)
+            if link is None:
+                hint = "; one of two directions needs UP or DOWN" if name in self.duplex else ""
+                raise InputError(f"there is no link {shown(name)} yet{hint}", "id")
+            self.hops.append(_Hop(link, link))
+            return
+        hop = self.duplex.get(name)
+        if hop is None:
+            raise InputError(f"there is no link {shown(name)} with two directions yet", "id")
+        self.hops.append(hop if direction == "UP" else _Hop(hop.back, hop.forth))
+
+    def end_route(self, element: Element) -> None:
+        self._route(element, symmetrical=_chosen(element, "symmetrical", "YES", "NO", "yes", "no") in ("YES", "yes"))
+
+    end_zoneRoute = end_route  # noqa: N815 - the methods are named after the elements
+
+    def end_bypassRoute(self, element: Element) -> None:  # noqa: N802
+        source, target, there, _ = self._ends(element)
+        assert self.zone is not None
+        if self.zone.bypasses.setdefault((source, target), there) is not there:
+            raise InputError("there is a bypass already")
+
+    end_bypassZoneRoute = end_bypassRoute  # noqa: N815
+
+    def _route(self, element: Element, *, symmetrical: bool) -> None:
+        source, target, there, back = self._ends(element)
+        zone = self.zone
+        assert zone is not None
+        if isinstance(zone, ClusterZone) and source is not target:
+            raise InputError("a zone with the routing Cluster has routes from hosts to themselves only")
+        if not zone.add_route(source, target, there):
+            if type(zone) is Zone:
+                raise InputError("a zone with the routing None has no routes")
+            raise InputError("there is such a route already; routes lead both ways unless symmetrical is NO")
+        if symmetrical and source is not target and not zone.add_route(target, source, back):
+            raise InputError("there is a route back already; routes lead both ways unless symmetrical is NO")
+
+    def _ends(self, element: Element) -> tuple[Member, Member, LocalRoute, LocalRoute]:
+        """The ends of a route, and the route in both directions."""
+        source, target = self._end(element, "src"), self._end(element, "dst")
+        gateways = self._gateway(element, "gw_src", source), self._gateway(element, "gw_dst", target)
+        hops, self.hops = self.hops, []
+        if not hops:
+            raise InputError("the route is empty: it needs at least one link_ctn")
+        there = LocalRoute(tuple(hop.forth for hop in hops), *gateways)
+        back = LocalRoute(tuple(hop.back for hop in reversed(hops)), *gateways[::-1])
+        return source, target, there, back
+
+    def _end(self, element: Element, attribute: str) -> Member:
+        found = self.members.get(element[attribute])
+        if found is None or found.zone is not self.zone:
+            where = self.zone.name if self.zone is not None else ""
+            raise InputError(f"there is no {shown(element[attribute])} directly in the zone {shown(where)}", attribute)
+        between_zones = "gw_src" in element.attributes
+        if found.is_zone is not between_zones:
+            kinds = "zones" if between_zones else "hosts and routers"
+            raise InputError(f"<{element.tag}> connects {kinds}, but {shown(found.name)} is none", attribute)
+        return found
+
+    def _gateway(self, element: Element, attribute: str, end: Member) -> Member | None:
+        if attribute not in element.attributes:
+            return None
+        found = self.members.get(element[attribute])
+        around = found.zone if found is not None else None
+        while around is not None and around.member is not end:
+            around = around.parent
+        if found is None or found.is_zone or around is None:
+            raise InputError(f"there is no host or router {shown(element[attribute])} in {shown(end.name)}", attribute)
+        return found
+
+    def end_cluster(self, element: Element) -> None:
+        if element["topology"] != "FLAT":
+            raise InputError(f"the topology {shown(element['topology'])} is not supported", "topology")
+        policy = _chosen(element, "sharing_policy", "SHARED", "SPLITDUPLEX", "FULLDUPLEX", "FATPIPE")
+        if policy == "FATPIPE":
+            policy = "SHARED"  # what SimGrid makes of it
+        zone = self._open(ClusterZone, element["id"])
+        assert isinstance(zone, ClusterZone)
+        zone.properties.update(element.properties)
+        bandwidth, latency = _parsed(element, "bw", parse_bandwidth), _parsed(element, "lat", parse_time)
+        backbone: tuple[Link, ...] = ()
+        bb_bw, bb_lat = _optional(element, "bb_bw", parse_bandwidth), _optional(element, "bb_lat", parse_time)
+        if bb_bw or bb_lat:
+            shared = _chosen(element, "bb_sharing_policy", "SHARED", "FATPIPE")
+            backbone = (self._add_link(element, f"{zone.name}_backbone", bb_bw, bb_lat, shared).forth,)
+        limit = _optional(element, "limiter_link", parse_bandwidth)
+        loop = _optional(element, "loopback_bw", parse_bandwidth), _optional(element, "loopback_lat", parse_time)
+        for number in _parsed(element, "radical", lambda text: parse_ranges(text, MOST_HOSTS)):
+            host = self._host(element, f"{element['prefix']}{number}{element['suffix']}", element.properties)
+            name = f"{zone.name}_link_{number}"
+            if any(loop):
+                looped = self._add_link(element, f"{name}_loopback", *loop, "FATPIPE")
+                zone.loopback[host] = LocalRoute((looped.forth,))
+            limiter = (self._add_link(element, f"{name}_limiter", limit, 0.0).forth,) if limit else ()
+            link = self._add_link(element, name, bandwidth, latency, policy)
+            zone.up[host] = (*limiter, link.forth, *backbone)
+            zone.down[host] = (*backbone, link.back, *limiter)
+        self._member(element["router_id"] or f"{element['prefix']}{zone.name}_router{element['suffix']}")
+        self.zone = zone.parent
+
+    def _delay(self, element: Element) -> None:
+        assert self.zone is not None
+        if not isinstance(self.zone, ClusterZone):
+            raise InputError(f"<{element.tag}> stands in zones with the routing Cluster only")
+        self.delayed.setdefault(self.zone, []).append(element)
+
+    end_cabinet = end_host_link = end_backbone = _delay
+
+    def _populate(self, zone: ClusterZone) -> None:
+        """Connect the hosts of a zone with the routing Cluster, now that all of it has been read."""
+        elements = self.delayed.pop(zone, [])
+        backbone: tuple[Link, ...] = ()
+        for element in elements:
+            if element.tag == "backbone":
+                if backbone:
+                    raise _at(element, "there is a backbone already")
+                speed, latency = _parsed(element, "bandwidth", parse_bandwidth), _parsed(element, "latency", parse_time)
+                backbone = (self._add_link(element, element["id"], speed, latency).forth,)
+        for element in elements:
+            if element.tag == "host_link":
+                self._host_link(zone, element, backbone)
+            elif element.tag == "cabinet":
+                bandwidth, latency = _parsed(element, "bw", parse_bandwidth), _parsed(element, "lat", parse_time)
+                for number in _parsed(element, "radical", lambda text: parse_ranges(text, MOST_HOSTS)):
+                    name = f"{element['prefix']}{number}{element['suffix']}"
+                    host = self._host(element, name, {})
+                    link = self._add_link(element, f"link_{name}", bandwidth, latency, "SPLITDUPLEX")
+                    zone.up[host], zone.down[host] = (link.forth, *backbone), (*backbone, link.back)
+
+    def _host_link(self, zone: ClusterZone, element: Element, backbone: tuple[Link, ...]) -> None:
+        host = self.members.get(element["id"])
+        if host is None or host.zone is not zone:
+            raise _at(element, f"there is no host {shown(element['id'])} in the zone {shown(zone.name)}", "id")
+        for attribute in ("up", "down"):
+            if element[attribute] not in self.links:
+                raise _at(element, f"there is no link {shown(element[attribute])}", attribute)
+        zone.up[host] = (self.links[element["up"]], *backbone)
+        zone.down[host] = (*backbone, self.links[element["down"]])
+
+
+def _at(element: Element, reason: str, attribute: str = "") -> InputError:
+    return InputError(reason, ".".join(filter(None, (element.place, attribute))), line=element.line)
+
+
+def _refuse_profiles(element: Element) -> None:
+    for name, value in element.attributes.items():
+        if name.endswith("_file") and value:
+            raise InputError("availability, speed, bandwidth or latency over time are not supported", name)
+
+
+def _chosen(element: Element, attribute: str, *words: str) -> str:
+    if element[attribute] not in words:
+        raise InputError(f"expected one of {', '.join(words)}, got {shown(element[attribute])}", attribute)
+    return element[attribute]
+
+
+_T = TypeVar("_T")
+
+
+def _parsed(element: Element, attribute: str, parse: Callable[[str], _T], *, text: str | None = None) -> _T:
+    try:
+        return parse(element[attribute] if text is None else text)
+    except InputError as error:
+        raise _at(element, error.reason, attribute) from None
+
+
+def _optional(element: Element, attribute: str, parse: Callable[[str], float]) -> float:
+    return _parsed(element, attribute, parse) if element[attribute] else 0.0

@@ -1,0 +1,39 @@
+"""Which reader a file of jobs needs, and the examples that come with the library."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from batprotocol.simulator.inputs.swf import read_swf
+from batprotocol.simulator.inputs.workload import Workload
+from batprotocol.simulator.inputs.workload_json import read_workload_json
+
+__all__ = ["EXAMPLE_PLATFORM", "EXAMPLE_WORKLOAD", "read_workload"]
+
+_EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "examples")
+EXAMPLE_PLATFORM: Final = os.path.join(_EXAMPLES, "cluster.xml")
+"""A platform file with 32 hosts that can be switched off, and with what they draw."""
+EXAMPLE_WORKLOAD: Final = os.path.join(_EXAMPLES, "jobs.json")
+"""A workload file with 250 jobs that keep those hosts busy for half a day."""
+
+
+def read_workload(
+    path: str | os.PathLike[str], *, name: str = "w0", compositions: bool = False, quirks: bool = False
+) -> Workload:
+    """The workload of a file: in the Standard Workload Format if it is called `.swf` or `.swf.gz`, else Batsim's JSON.
+
+    Args:
+        path: the file.
+        name: the workload's name.
+        compositions: whether fork-join and merge profiles are read, which Batsim refuses.
+        quirks: whether files are read with Batsim's bugs.
+
+    Raises:
+        InputError: the file is no workload; with its place.
+        OSError: the file cannot be read.
+    """
+    words = os.fspath(path).lower().split(".")
+    if "swf" in words[-2:]:
+        return read_swf(path, name=name)
+    return read_workload_json(path, name=name, compositions=compositions, quirks=quirks)

@@ -1,0 +1,125 @@
+"""Files in the Standard Workload Format of the Parallel Workloads Archive: a job a line, eighteen numbers each.
+
+What becomes of the fields (-1 stands for unknown everywhere):
+
+- 1, job number: the job's id.
+- 2, submit time: the submission time, in seconds.
+- 4, run time: a `DelayProfile` of that many seconds. Jobs of unknown run time, or of 0 seconds, are skipped, and
+  counted (`Workload.skipped`).
+- 8, requested number of processors, or, if unknown, 5, the number that it was given: the resources that the job asks
+  for, one host each. Jobs with neither, or with 0, are skipped.
+- 9, requested time: the walltime; without one if unknown or 0.
+
+The other fields are not used. Header comments (`;`) are read for `MaxProcs` or `MaxNodes`, the size of the machine.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from io import BufferedReader
+
+from batprotocol.errors import InputError, shown
+from batprotocol.model import DelayProfile
+from batprotocol.simulator.inputs.columns import JobColumns
+from batprotocol.simulator.inputs.workload import MOST_RESOURCES, Workload, WorkloadProfile
+
+__all__ = ["read_swf"]
+
+_FIELDS = 18
+_USED = 9  # fields at least: a line may end after the requested time
+_LONGEST_LINE = 1 << 16
+_NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{0,15})?")
+_HEADER = re.compile(r";\s*(MaxProcs|MaxNodes)\s*:\s*([0-9]{1,9})\b")
+_UNKNOWN = -1.0
+
+
+def read_swf(path: str | os.PathLike[str], *, name: str = "w0") -> Workload:
+    """The workload of a file in the Standard Workload Format, compressed by gzip or not; see above for what is in it.
+
+    Args:
+        path: the file; compressed if its first bytes say so, whatever its name.
+        name: the workload's name.
+
+    Raises:
+        InputError: a line is no job; with file, line and field.
+        OSError: the file cannot be read.
+    """
+    filename = os.path.abspath(path)
+    columns = JobColumns()
+    profiles: dict[str, WorkloadProfile] = {}
+    header: dict[str, int] = {}
+    lines = 0
+    try:
+        for number, line in _lines(filename):
+            if line.startswith(";"):
+                found = _HEADER.match(line)
+                if found:
+                    header[found[1]] = int(found[2])
+                continue
+            words = line.split()
+            if not words:
+                continue
+            lines += 1
+            try:
+                _add(columns, profiles, words)
+            except InputError as error:
+                raise InputError(error.reason, error.path, file=filename, line=number) from None
+        most = columns.most_resources
+        size = header.get("MaxProcs") or header.get("MaxNodes") or most
+        workload = Workload.of_columns(name, filename, profiles, columns, resource_count=max(size, most, 1))
+    except InputError as error:
+        raise error if error.file else InputError(error.reason, error.path, file=filename) from None
+    workload.skipped = lines - len(columns)
+    return workload
+
+
+def _lines(filename: str) -> Iterator[tuple[int, str]]:
+    with open(filename, "rb") as raw:
+        compressed = raw.read(2) == b"\x1f\x8b"
+        raw.seek(0)
+        stream: gzip.GzipFile | BufferedReader = gzip.GzipFile(fileobj=raw) if compressed else raw
+        number = 0
+        try:
+            while line := stream.readline(_LONGEST_LINE):
+                number += 1
+                if len(line) >= _LONGEST_LINE:
+                    raise InputError(f"a line has {_LONGEST_LINE} bytes or more", file=filename, line=number)
+                yield number, line.decode("latin-1").lstrip()
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError(f"the compressed file is damaged: {error}", file=filename, line=number + 1) from None
+
+
+def _add(columns: JobColumns, profiles: dict[str, WorkloadProfile], words: list[str]) -> None:
+    """Add the job of a line, unless it cannot run."""
+    if not _USED <= len(words) <= _FIELDS:
+        raise InputError(f"a job has {_FIELDS} fields, but this line has {len(words)}")
+    job = _field(words, 1, "job number")
+    submitted = _field(words, 2, "submit time")
+    runtime = _field(words, 4, "run time")
+    allocated = _field(words, 5, "number of allocated processors")
+    requested = _field(words, 8, "requested number of processors")
+    walltime = _field(words, 9, "requested time")
+    processors = requested if requested > 0 else allocated
+    if processors != math.floor(processors) or processors > MOST_RESOURCES:
+        raise InputError(f"expected a whole number of processors, got {processors}", "field 8")
+    if job != math.floor(job) or job < 0:
+        raise InputError(f"expected a whole number >= 0, got {shown(words[0])}", "field 1 (job number)")
+    if runtime <= 0 or processors <= 0:
+        return
+    profile = f"delay{words[3]}"
+    if profile not in profiles:
+        profiles[profile] = WorkloadProfile(DelayProfile(runtime))
+    time = 0.0 if submitted == _UNKNOWN else submitted
+    columns.append(str(int(job)), time, int(processors), profile, walltime if walltime > 0 else None, None)
+
+
+def _field(words: list[str], number: int, meaning: str) -> float:
+    word = words[number - 1]
+    if not _NUMBER.fullmatch(word):
+        raise InputError(f"expected a number, got {shown(word)}", f"field {number} ({meaning})")
+    return float(word)

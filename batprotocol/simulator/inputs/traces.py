@@ -1,0 +1,69 @@
+"""Usage traces: how much of a host's cores a rank of a job uses, one line `RANK m_usage USAGE FLOPS` after another."""
+
+from __future__ import annotations
+
+import math
+import os
+
+from batprotocol.errors import InputError, shown
+from batprotocol.simulator.inputs.workload import Usage
+
+__all__ = ["read_traces"]
+
+_LONGEST_LINE = 1 << 16
+_MOST_RANKS = 1 << 16
+
+
+def read_traces(path: str | os.PathLike[str], *, quirks: bool = False) -> tuple[tuple[Usage, ...], ...]:
+    """The lines of each rank.
+
+    Args:
+        path: the file that lists one file per rank, relative to itself.
+        quirks: whether a last line without a newline is lost, as with Batsim.
+
+    Raises:
+        InputError: a file does not hold what it should; with file and line.
+        OSError: a file cannot be read.
+    """
+    folder = os.path.dirname(os.path.abspath(path))
+    names = [name.strip() for _, name in _lines(path, quirks=False)]
+    files = [name for name in names if name]
+    if not files:
+        raise InputError("a trace lists one file per rank, but this one is empty", file=os.fspath(path))
+    if len(files) > _MOST_RANKS:
+        raise InputError(f"there are more than {_MOST_RANKS} ranks", file=os.fspath(path))
+    return tuple(_read_rank(os.path.join(folder, name), rank, quirks) for rank, name in enumerate(files))
+
+
+def _lines(path: str | os.PathLike[str], *, quirks: bool) -> list[tuple[int, str]]:
+    """The lines that are no comments, with their numbers."""
+    found = []
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        number = 0
+        while line := file.readline(_LONGEST_LINE):
+            number += 1
+            if len(line) >= _LONGEST_LINE:
+                raise InputError(f"a line has {_LONGEST_LINE} characters or more", file=os.fspath(path), line=number)
+            if not line.lstrip().startswith("#") and (line.endswith("\n") or not quirks):
+                found.append((number, line))
+    return found
+
+
+def _read_rank(path: str, rank: int, quirks: bool) -> tuple[Usage, ...]:
+    found = []
+    for number, line in _lines(path, quirks=quirks):
+        words = line.split()
+        if not words:
+            continue
+        if len(words) != 4 or not words[0].isdecimal() or words[1] != "m_usage":
+            raise InputError(f"expected RANK m_usage USAGE FLOPS, got {shown(line.strip())}", file=path, line=number)
+        if words[0].lstrip("0") != (str(rank) if rank else ""):
+            continue
+        try:
+            usage, flops = float(words[2]), float(words[3])
+        except ValueError:
+            usage = flops = math.nan
+        if not (0 <= usage < math.inf and 0 <= flops < math.inf):
+            raise InputError(f"expected two numbers >= 0, got {shown(line.strip())}", file=path, line=number)
+        found.append(Usage(usage, flops))
+    return tuple(found)

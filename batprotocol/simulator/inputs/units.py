@@ -1,0 +1,115 @@
+"""Numbers with units as SimGrid's platform files write them: `100Mf`, `1.25GBps`, `50us`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from batprotocol.errors import InputError, shown
+
+__all__ = ["parse_bandwidth", "parse_integer", "parse_ranges", "parse_speed", "parse_time"]
+
+_NUMBER = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*(\S*)\s*", re.ASCII)
+_INTEGER = re.compile(r"\s*([0-9]{1,9})(?:\.0*)?\s*", re.ASCII)
+_LONGEST = 100  # characters of a number
+
+
+def _scaled(unit: str, value: float, factor: float, prefixes: str) -> dict[str, float]:
+    """The unit, and the unit behind each prefix, `factor` times the one before."""
+    units = {unit: value}
+    for prefix in prefixes.split():
+        value *= factor
+        units[prefix + unit] = value
+    return units
+
+
+_DECIMAL = "k M G T P E Z Y"
+_BINARY = "Ki Mi Gi Ti Pi Ei Zi Yi"
+_SPEEDS: Final = {
+    **_scaled("f", 1.0, 1000.0, _DECIMAL),
+    **_scaled("flops", 1.0, 1000.0, "kilo mega giga tera peta exa zeta yotta"),
+}
+_BANDWIDTHS: Final = {
+    **_scaled("Bps", 1.0, 1000.0, _DECIMAL),
+    **_scaled("Bps", 1.0, 1024.0, _BINARY),
+    **_scaled("bps", 0.125, 1000.0, _DECIMAL),
+    **_scaled("bps", 0.125, 1024.0, _BINARY),
+}
+_TIMES: Final = {
+    "w": 604800.0,
+    "d": 86400.0,
+    "h": 3600.0,
+    "m": 60.0,
+    "s": 1.0,
+    "ms": 1e-3,
+    "us": 1e-6,
+    "ns": 1e-9,
+    "ps": 1e-12,
+}
+
+
+def _parse(text: str, units: Mapping[str, float], default: str, meaning: str) -> float:
+    found = _NUMBER.fullmatch(text) if len(text) <= _LONGEST else None
+    if found is None:
+        raise InputError(f"expected {meaning}, got {shown(text)}")
+    factor = units.get(found[2] or default)
+    if factor is None:
+        raise InputError(f"unknown unit {shown(found[2])} in {shown(text)}; there are {', '.join(units)}")
+    value = float(found[1]) * factor
+    if not 0 <= value < math.inf:
+        raise InputError(f"expected {meaning} that is finite and not negative, got {shown(text)}")
+    return value
+
+
+def parse_speed(text: str) -> float:
+    """Flops per second. InputError if the text is none.
+
+    >>> parse_speed("100Mf"), parse_speed("1.5gigaflops"), parse_speed("42")
+    (100000000.0, 1500000000.0, 42.0)
+    """
+    return _parse(text, _SPEEDS, "f", "a speed such as 100Mf")
+
+
+def parse_bandwidth(text: str) -> float:
+    """Bytes per second; bits per second are eighths. InputError if the text is none.
+
+    >>> parse_bandwidth("125MBps"), parse_bandwidth("8kbps"), parse_bandwidth("1KiBps")
+    (125000000.0, 1000.0, 1024.0)
+    """
+    return _parse(text, _BANDWIDTHS, "Bps", "a bandwidth such as 125MBps")
+
+
+def parse_time(text: str) -> float:
+    """Seconds. InputError if the text is no time.
+
+    >>> parse_time("5ms"), parse_time("0"), parse_time("2h")
+    (0.005, 0.0, 7200.0)
+    """
+    return _parse(text, _TIMES, "s", "a time such as 50us")
+
+
+def parse_integer(text: str) -> int:
+    """An integer from 0 to 999,999,999; `.0` may follow, as in SimGrid's own defaults. InputError if it is none."""
+    found = _INTEGER.fullmatch(text)
+    if found is None:
+        raise InputError(f"expected an integer from 0 to 999999999, got {shown(text)}")
+    return int(found[1])
+
+
+def parse_ranges(text: str, most: int) -> list[int]:
+    """The numbers of a `radical`, such as `0-3,5`; in their order. InputError if it is none, or for more than `most`.
+
+    >>> parse_ranges("0-3,5", 10)
+    [0, 1, 2, 3, 5]
+    """
+    numbers: list[int] = []
+    for part in text.split(","):
+        ends = [parse_integer(end) for end in part.split("-")]
+        if len(ends) > 2:
+            raise InputError(f"expected numbers a and intervals a-b, got {shown(part)}")
+        if ends[-1] - ends[0] + len(numbers) >= most:
+            raise InputError(f"{shown(text)} stands for more than {most} hosts")
+        numbers.extend(range(ends[0], ends[-1] + 1))
+    return numbers

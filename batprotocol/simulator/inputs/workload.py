@@ -1,0 +1,379 @@
+"""Workloads: the jobs that a simulation submits by itself, and the profiles that they use.
+
+A `Workload` keeps its jobs in columns and makes values of them one at a time, so that a million jobs cost tens of
+megabytes however long the simulation runs. It must not know of files.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from batprotocol.errors import InputError, shown
+from batprotocol.model import (
+    ForkJoinCompositionProfile,
+    Job,
+    ParallelTaskMergeCompositionProfile,
+    ParallelTaskProfile,
+    Profile,
+    SequentialCompositionProfile,
+)
+from batprotocol.model.value import Value
+from batprotocol.simulator.inputs.columns import JobColumns
+
+__all__ = ["StaticJob", "Submission", "Usage", "Workload", "WorkloadProfile", "local_name"]
+
+MOST_RESOURCES = 2**32 - 1
+
+
+class Usage(NamedTuple):
+    """One line of a usage trace.
+
+    Args:
+        usage: the fraction of the host's cores that compute.
+        flops: what each of these cores computes.
+    """
+
+    usage: float
+    flops: float
+
+
+class WorkloadProfile(msgspec.Struct, frozen=True):
+    """A profile of a workload, with what Batsim's files say of it besides.
+
+    Args:
+        profile: the profile. In a `Workload`, the names in it are full ones (`w0!delay10`).
+        return_code: what a job with this profile returns when it comes to its end (`ret`); 0 is success.
+        extra_data: free text for decision components; None if absent.
+        traces: of a usage trace (`TraceType.FractionalComputation`), the lines of each rank; else None.
+    """
+
+    profile: Profile
+    return_code: int = 0
+    extra_data: str | None = None
+    traces: tuple[tuple[Usage, ...], ...] | None = None
+
+
+class StaticJob(msgspec.Struct, frozen=True):
+    """A job of a workload that is written in Python.
+
+    Args:
+        id: its name inside the workload, without the workload's name.
+        submission_time: in seconds; may be negative.
+        resource_request: how many hosts it asks for, in [0, 2**32 - 1].
+        profile: how it is simulated: a profile, or the name of one of the workload's `profiles`.
+        walltime: seconds after which it is killed, > 0; None: never.
+        extra_data: free text for decision components; None if absent.
+    """
+
+    id: str
+    submission_time: float
+    resource_request: int
+    profile: str | Profile
+    walltime: float | None = None
+    extra_data: str | None = None
+
+
+class Submission(NamedTuple):
+    """A job that is to be submitted.
+
+    Args:
+        time: when, in seconds.
+        id: the job's full name, `w0!1`.
+        job: what it asks for; `job.profile_id` is the full name of its profile.
+    """
+
+    time: float
+    id: str
+    job: Job
+
+
+class Workload:
+    """Jobs in the order in which Batsim submits them, by (submission time, id), and the profiles that they use.
+
+    It never changes: copies and branches of a simulation share it. `len(workload)`, `workload[i]` and iteration give
+    `Submission` values; those are made when asked for.
+
+    Args:
+        jobs: the jobs, any iterable, in any order.
+        profiles: the profiles that jobs and other profiles name, by their names inside the workload.
+        name: the workload's name, the part before the `!`; a simulation names its workloads w0, w1...
+
+    Raises:
+        InputError: two jobs have one id, a profile does not exist, or a number is out of its range.
+
+    >>> from batprotocol.model import DelayProfile
+    >>> workload = Workload([StaticJob("1", 5.0, 4, "d"), StaticJob("0", 0.0, 2, "d")], {"d": DelayProfile(10.0)})
+    >>> [(submission.time, submission.id) for submission in workload]
+    [(0.0, 'w0!0'), (5.0, 'w0!1')]
+    >>> workload.profiles["w0!d"].profile
+    DelayProfile(delay=10.0)
+    """
+
+    name: str
+    """The part before the `!` of its jobs and profiles."""
+    filename: str
+    """The file that it was read from, or ""."""
+    profiles: dict[str, WorkloadProfile]
+    """The profiles by their full names. Not to be changed."""
+    resource_count: int
+    """How many hosts the workload is made for (`nb_res`); what its largest job asks for unless told otherwise."""
+    skipped: int = 0
+    """How many jobs of its file are not in it, for they cannot run: some of the Parallel Workloads Archive's."""
+
+    def __init__(
+        self,
+        jobs: Iterable[StaticJob] = (),
+        profiles: Mapping[str, Profile | WorkloadProfile] | None = None,
+        *,
+        name: str = "w0",
+    ) -> None:
+        named = {
+            given: profile if isinstance(profile, WorkloadProfile) else WorkloadProfile(profile)
+            for given, profile in (profiles or {}).items()
+        }
+        columns = JobColumns()
+        anonymous: dict[Profile, str] = {}
+        for number, job in enumerate(jobs):
+            used = job.profile
+            if not isinstance(used, str):
+                known = anonymous.get(used)
+                if known is None:
+                    known = anonymous[used] = _free_name(named, len(anonymous))
+                    named[known] = WorkloadProfile(used)
+                used = known
+            _check_job(f"jobs[{number}]", job)
+            columns.append(
+                job.id, job.submission_time, job.resource_request, local_name(used, name), job.walltime, job.extra_data
+            )
+        self._settle(name, "", named, columns)
+
+    @classmethod
+    def of_columns(
+        cls,
+        name: str,
+        filename: str,
+        profiles: Mapping[str, WorkloadProfile],
+        columns: JobColumns,
+        *,
+        resource_count: int | None = None,
+    ) -> Workload:
+        """The workload of these profiles, by their names inside the workload, and jobs, which are sorted here.
+
+        Raises:
+            InputError: two jobs have one id, or the profiles do not fit together or to the jobs.
+        """
+        made = cls.__new__(cls)
+        made._settle(name, filename, profiles, columns)
+        if resource_count is not None:
+            made.resource_count = resource_count
+        return made
+
+    def _settle(self, name: str, filename: str, profiles: Mapping[str, WorkloadProfile], columns: JobColumns) -> None:
+        check_profiles(profiles, name)
+        _check_uses(profiles, columns)
+        columns.sort()
+        self.resource_count = columns.most_resources
+        self.name = name
+        self.filename = filename
+        self.profiles = {f"{name}!{given}": _full(profile, name) for given, profile in profiles.items()}
+        self._columns = columns
+        self._profile_ids = {given: f"{name}!{given}" for given in columns.profiles}
+
+    def named(self, name: str) -> Workload:
+        """The same workload under another name; the jobs are shared."""
+        if name == self.name:
+            return self
+        other = Workload.__new__(Workload)
+        other.name = name
+        other.filename = self.filename
+        other.resource_count = self.resource_count
+        other.skipped = self.skipped
+        cut = len(self.name) + 1
+        other.profiles = {
+            f"{name}!{given[cut:]}": _full(_local(profile, self.name), name) for given, profile in self.profiles.items()
+        }
+        other._columns = self._columns
+        other._profile_ids = {given: f"{name}!{given}" for given in self._profile_ids}
+        return other
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __getitem__(self, number: int) -> Submission:
+        id, time, resources, profile, walltime, extra_data = self._columns[number]
+        return Submission(
+            time,
+            f"{self.name}!{id}",
+            Job(
+                resource_request=resources,
+                walltime=walltime,
+                extra_data=extra_data,
+                profile_id=self._profile_ids[profile],
+            ),
+        )
+
+    def __iter__(self) -> Iterator[Submission]:
+        return map(self.__getitem__, range(len(self)))
+
+    @property
+    def referenced_profiles(self) -> frozenset[str]:
+        """The full names of the profiles that a job or another profile of the workload uses."""
+        used = set(self._profile_ids.values())
+        for profile in self.profiles.values():
+            used.update(_parts(profile.profile))
+        return frozenset(used)
+
+    def __copy__(self) -> Workload:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Workload:
+        return self
+
+    def __repr__(self) -> str:
+        origin = f" from {self.filename}" if self.filename else ""
+        return f"<Workload {self.name} of {len(self)} jobs and {len(self.profiles)} profiles{origin}>"
+
+
+def local_name(given: str, workload: str) -> str:
+    """A job's or profile's name inside its workload, of a name as inputs write it.
+
+    Batsim's rule: a name that contains the workload's own name anywhere is a full one and must begin with it.
+
+    Raises:
+        InputError: it contains the workload's name, but does not begin with that name and a `!`.
+    """
+    if workload not in given:
+        return given
+    if not given.startswith(f"{workload}!") or given.count("!") != 1:
+        raise InputError(f"{shown(given)} contains the name of its workload, so it must be {workload}!NAME")
+    return given[len(workload) + 1 :]
+
+
+def check_profiles(profiles: Mapping[str, WorkloadProfile], workload: str) -> None:
+    """Check that all parts of compositions exist and that no profile is part of itself.
+
+    Raises:
+        InputError: with the place (`profiles.NAME`).
+    """
+    parts: dict[str, list[str]] = {}
+    for given, profile in profiles.items():
+        names = _parts(profile.profile)
+        if names:
+            try:
+                parts[given] = [local_name(part, workload) for part in names]
+            except InputError as error:
+                raise InputError(error.reason, f"profiles.{given}") from None
+            for part in parts[given]:
+                if part not in profiles:
+                    raise InputError(f"there is no profile {shown(part)}", f"profiles.{given}")
+    _check_cycles(parts)
+
+
+def _check_cycles(parts: Mapping[str, list[str]]) -> None:
+    done: set[str] = set()
+    for start in parts:
+        path: dict[str, Iterator[str]] = {}
+        current: str | None = start
+        while current is not None:
+            if current in path:
+                raise InputError("the profile is a part of itself", f"profiles.{current}")
+            if current not in done and current in parts:
+                path[current] = iter(parts[current])
+            current = None
+            while path and current is None:
+                last = next(reversed(path))
+                current = next(path[last], None)
+                if current is None:
+                    path.popitem()
+                    done.add(last)
+
+
+def _check_uses(profiles: Mapping[str, WorkloadProfile], columns: JobColumns) -> None:
+    """Check jobs against their profiles and against each other."""
+    sizes: dict[str, int] = {}
+    for given in columns.profiles:
+        profile = profiles.get(given)
+        size = None if profile is None else _size(profile.profile)
+        if profile is None:
+            sizes[given] = -1
+        elif size is not None:
+            sizes[given] = size
+    if sizes:
+        for row in range(len(columns)):
+            record = columns.appended(row)
+            size = sizes.get(record.profile, record.resources)
+            if size == record.resources:
+                continue
+            if size < 0:
+                raise InputError(f"there is no profile {shown(record.profile)}", f"jobs[{row}].profile")
+            raise InputError(
+                f"the profile {shown(record.profile)} is for {size} executors, but the job asks for "
+                f"{record.resources} resources",
+                f"jobs[{row}].res",
+            )
+    found = columns.duplicate()
+    if found is not None:
+        row, earlier = found
+        raise InputError(f"jobs[{earlier}] has the id {shown(columns.appended(row).id)}, too", f"jobs[{row}].id")
+
+
+def _size(profile: Profile) -> int | None:
+    """How many executors a profile is made for, or None: for any number."""
+    if not isinstance(profile, ParallelTaskProfile):
+        return None
+    if profile.computation_vector is not None:
+        return len(profile.computation_vector)
+    return None if profile.communication_matrix is None else math.isqrt(len(profile.communication_matrix))
+
+
+def _parts(profile: Profile) -> tuple[str, ...]:
+    if isinstance(
+        profile, SequentialCompositionProfile | ForkJoinCompositionProfile | ParallelTaskMergeCompositionProfile
+    ):
+        return profile.profile_ids
+    return ()
+
+
+def _renamed(profile: WorkloadProfile, names: Iterable[str]) -> WorkloadProfile:
+    inner = msgspec.structs.replace(profile.profile, profile_ids=tuple(names))
+    return msgspec.structs.replace(profile, profile=inner)
+
+
+def _full(profile: WorkloadProfile, workload: str) -> WorkloadProfile:
+    parts = _parts(profile.profile)
+    return _renamed(profile, (f"{workload}!{local_name(part, workload)}" for part in parts)) if parts else profile
+
+
+def _local(profile: WorkloadProfile, workload: str) -> WorkloadProfile:
+    parts = _parts(profile.profile)
+    return _renamed(profile, (part[len(workload) + 1 :] for part in parts)) if parts else profile
+
+
+def _free_name(taken: Mapping[str, object], number: int) -> str:
+    name = f"profile{number}"
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _check_job(place: str, job: StaticJob) -> None:
+    if not isinstance(job.id, str):
+        raise InputError(f"expected a string, got {shown(job.id)}", f"{place}.id")
+    if not isinstance(job.submission_time, float | int) or not math.isfinite(job.submission_time):
+        raise InputError(f"expected a finite number, got {shown(job.submission_time)}", f"{place}.submission_time")
+    if type(job.resource_request) is not int or not 0 <= job.resource_request <= MOST_RESOURCES:
+        raise InputError(
+            f"expected an integer in [0, {MOST_RESOURCES}], got {shown(job.resource_request)}",
+            f"{place}.resource_request",
+        )
+    walltime = job.walltime
+    if walltime is not None and (not isinstance(walltime, float | int) or not 0 < walltime < math.inf):
+        raise InputError(f"expected a number > 0 or None, got {shown(walltime)}", f"{place}.walltime")
+    if not isinstance(job.profile, Value | str):
+        raise InputError(f"expected a profile or its name, got {shown(job.profile)}", f"{place}.profile")
+    if job.extra_data is not None and not isinstance(job.extra_data, str):
+        raise InputError(f"expected a string, got {shown(job.extra_data)}", f"{place}.extra_data")

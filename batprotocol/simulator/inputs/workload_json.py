@@ -1,0 +1,167 @@
+"""Batsim's workload files: JSON in, a `Workload` out. The jobs are read one by one, however many there are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from batprotocol.errors import InputError, shown
+from batprotocol.model import TraceReplayProfile, TraceType
+from batprotocol.simulator.inputs.columns import JobColumns
+from batprotocol.simulator.inputs.json_stream import JsonStream
+from batprotocol.simulator.inputs.profiles_json import (
+    extra_data_of,
+    is_count,
+    is_natural,
+    is_number,
+    is_positive,
+    is_string,
+    profile_of,
+    take,
+)
+from batprotocol.simulator.inputs.traces import read_traces
+from batprotocol.simulator.inputs.workload import Workload, WorkloadProfile, local_name
+
+__all__ = ["read_workload_json"]
+
+
+def read_workload_json(
+    path: str | os.PathLike[str], *, name: str = "w0", compositions: bool = False, quirks: bool = False
+) -> Workload:
+    """The workload of a file in Batsim's format.
+
+    Args:
+        path: the file.
+        name: the workload's name.
+        compositions: whether fork-join and merge profiles are read, which Batsim refuses.
+        quirks: whether usage traces lose a last line without a newline, as with Batsim.
+
+    Raises:
+        InputError: the file is no workload; with file and place (`jobs[17].res`), and line and column.
+        OSError: the file cannot be read.
+    """
+    filename = os.path.abspath(path)
+    with open(path, "rb") as stream:
+        reader = _WorkloadReader(JsonStream(stream, filename), name, compositions)
+        reader.read()
+    if not reader.seen >= {"nb_res", "jobs", "profiles"}:
+        missing = ", ".join(sorted({"nb_res", "jobs", "profiles"} - reader.seen))
+        raise InputError(f"a workload has the keys nb_res, jobs and profiles; missing: {missing}", file=filename)
+    try:
+        profiles = _with_traces(reader.profiles, os.path.dirname(filename), quirks)
+        made = Workload.of_columns(name, filename, profiles, reader.columns, resource_count=reader.resource_count)
+        _refuse_smpi(made)
+    except InputError as error:
+        if error.file:
+            raise
+        raise InputError(error.reason, error.path, file=filename) from None
+    return made
+
+
+class _WorkloadReader:
+    def __init__(self, json: JsonStream, name: str, compositions: bool) -> None:
+        self.json = json
+        self.name = name
+        self.compositions = compositions
+        self.columns = JobColumns()
+        self.profiles: dict[str, WorkloadProfile] = {}
+        self.resource_count = 0
+        self.seen: set[str] = set()
+
+    def read(self) -> None:
+        json = self.json
+        if json.peek() != "{":
+            raise json.error("a workload is an object")
+        for key in json.members():
+            known = key not in self.seen
+            if key == "jobs" and known:
+                self._jobs()
+            elif key == "profiles" and known:
+                self._profiles()
+            else:
+                value = json.value(key)
+                if key == "nb_res" and known:
+                    expected = is_count(value)
+                    if expected is not None:
+                        raise json.error(f"expected {expected}, got {shown(value)}", "nb_res")
+                    self.resource_count = value
+            self.seen.add(key)
+        json.end()
+
+    def _jobs(self) -> None:
+        if self.json.peek() != "[":
+            raise self.json.error(f"expected an array, got {shown(self.json.value('jobs'))}", "jobs")
+        for number in self.json.items("jobs"):
+            place = f"jobs[{number}]"
+            given = self.json.value(place)
+            try:
+                self._job(given)
+            except InputError as error:
+                raise self.json.error(error.reason, f"{place}.{error.path}" if error.path else place) from None
+
+    def _job(self, given: Any) -> None:
+        if not isinstance(given, dict):
+            raise InputError(f"expected an object, got {shown(given)}")
+        id = take(given, "id", _is_id)
+        time = take(given, "subtime", is_number)
+        resources = take(given, "res", is_natural)
+        profile = take(given, "profile", is_string)
+        walltime = take(given, "walltime", is_positive, None)
+        self.columns.append(
+            self._local("id", str(id)),
+            float(time),
+            resources,
+            self._local("profile", profile),
+            None if walltime is None else float(walltime),
+            extra_data_of(given),
+        )
+
+    def _local(self, key: str, given: str) -> str:
+        try:
+            return local_name(given, self.name)
+        except InputError as error:
+            raise InputError(error.reason, key) from None
+
+    def _profiles(self) -> None:
+        if self.json.peek() != "{":
+            raise self.json.error(f"expected an object, got {shown(self.json.value('profiles'))}", "profiles")
+        for key in self.json.members("profiles"):
+            place = f"profiles.{key}"
+            given = self.json.value(place)
+            try:
+                self.profiles[local_name(key, self.name)] = profile_of(given, compositions=self.compositions)
+            except InputError as error:
+                raise self.json.error(error.reason, f"{place}.{error.path}" if error.path else place) from None
+
+
+def _is_id(value: Any) -> str | None:
+    return None if isinstance(value, str) or type(value) is int else "a string or an integer"
+
+
+def _with_traces(profiles: Mapping[str, WorkloadProfile], folder: str, quirks: bool) -> dict[str, WorkloadProfile]:
+    """The profiles, those that replay usage traces with their traces."""
+    found = dict(profiles)
+    for name, given in profiles.items():
+        profile = given.profile
+        if isinstance(profile, TraceReplayProfile) and profile.trace_type is TraceType.FractionalComputation:
+            try:
+                traces = read_traces(os.path.join(folder, profile.filename), quirks=quirks)
+            except OSError as error:
+                reason = f"the file {shown(profile.filename)} cannot be read: {error.strerror}"
+                raise InputError(reason, f"profiles.{name}.filename") from None
+            found[name] = msgspec.structs.replace(given, traces=traces)
+    return found
+
+
+def _refuse_smpi(workload: Workload) -> None:
+    for name in sorted(workload.referenced_profiles):
+        profile = workload.profiles[name].profile
+        if isinstance(profile, TraceReplayProfile) and profile.trace_type is TraceType.SMPI:
+            local = name.partition("!")[2]
+            raise InputError(
+                "replays of SMPI traces are not simulated: they need SimGrid's own model of MPI",
+                f"profiles.{local}.trace_type",
+            )

@@ -1,0 +1,214 @@
+"""Zones: how a platform finds the route from one host to another.
+
+A platform is a tree of zones. Each zone knows the ways between its own members, which are hosts, routers and the zones
+directly inside it; where a way leads through another zone, it names the gateway through which it enters or leaves, and
+the rest of the way is that zone's business. `find_route` puts the parts together as SimGrid does, order of additions
+included. Zones that search for ways themselves are in `graphs`. This module must not know of files.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from batprotocol.simulator.inputs.network import LOOPBACK, Link, Route
+
+__all__ = ["ClusterZone", "FullZone", "LocalRoute", "Member", "Zone", "find_route", "latency_after"]
+
+
+class Member:
+    """A host, a router or a zone, as a point of the network inside the zone that holds it."""
+
+    __slots__ = ("is_zone", "name", "zone")
+
+    def __init__(self, name: str, zone: Zone | None, *, is_zone: bool = False) -> None:
+        self.name = name
+        self.zone = zone
+        self.is_zone = is_zone
+
+    def __repr__(self) -> str:
+        return f"Member({self.name!r})"
+
+
+class LocalRoute(NamedTuple):
+    """A way between two members of one zone.
+
+    Args:
+        links: the links in order.
+        source_gateway: where it leaves the source if that is a zone, else None.
+        target_gateway: where it enters the target if that is a zone, else None.
+    """
+
+    links: tuple[Link, ...]
+    source_gateway: Member | None = None
+    target_gateway: Member | None = None
+
+
+class Zone:
+    """A zone without any routes of its own (routing "None"), and what all zones have in common."""
+
+    def __init__(self, name: str, parent: Zone | None = None) -> None:
+        self.name = name
+        self.parent = parent
+        self.member = Member(name, parent, is_zone=True)
+        self.members: list[Member] = []
+        self.has_zones = False
+        self.properties: dict[str, str] = {}
+        self.bypasses: dict[tuple[Member, Member], LocalRoute] = {}
+        if parent is not None:
+            parent.members.append(self.member)
+            parent.has_zones = True
+
+    def add(self, name: str) -> Member:
+        """A new host or router of this zone."""
+        member = Member(name, self)
+        self.members.append(member)
+        return member
+
+    def path(self) -> list[Zone]:
+        """The zones from the outermost one to this one."""
+        zones: list[Zone] = []
+        zone: Zone | None = self
+        while zone is not None:
+            zones.append(zone)
+            zone = zone.parent
+        return zones[::-1]
+
+    def add_route(self, source: Member, target: Member, route: LocalRoute) -> bool:
+        """Make a way known; False if there is one already."""
+        return False
+
+    def local_route(self, source: Member, target: Member, latency: float) -> tuple[LocalRoute, float] | None:
+        """The way between two members and `latency` with its own added, or None if there is no way.
+
+        Between hosts and routers of this zone, or of one with the routing Full, a way that nobody gave has no links.
+        """
+        return None if source.is_zone else (LocalRoute(()), latency)
+
+
+class FullZone(Zone):
+    """A zone in which each route is given as it is (routing "Full")."""
+
+    def __init__(self, name: str, parent: Zone | None = None) -> None:
+        super().__init__(name, parent)
+        self.routes: dict[tuple[Member, Member], LocalRoute] = {}
+
+    def add_route(self, source: Member, target: Member, route: LocalRoute) -> bool:
+        return self.routes.setdefault((source, target), route) is route
+
+    def local_route(self, source: Member, target: Member, latency: float) -> tuple[LocalRoute, float] | None:
+        found = self.routes.get((source, target))
+        if found is None:
+            if source is not target or self.has_zones:
+                return super().local_route(source, target, latency)
+            found = LocalRoute((LOOPBACK,))
+        return found, latency_after(latency, found.links)
+
+
+class ClusterZone(Zone):
+    """A zone whose members each hang on links of their own (`<cluster>`, routing "Cluster").
+
+    A way goes up from its source and down to its target; a link that both have, the backbone, counts once.
+    """
+
+    def __init__(self, name: str, parent: Zone | None = None) -> None:
+        super().__init__(name, parent)
+        self.up: dict[Member, tuple[Link, ...]] = {}
+        self.down: dict[Member, tuple[Link, ...]] = {}
+        self.loopback: dict[Member, LocalRoute] = {}
+
+    def add_route(self, source: Member, target: Member, route: LocalRoute) -> bool:
+        return source is target and self.loopback.setdefault(source, route) is route
+
+    def local_route(self, source: Member, target: Member, latency: float) -> tuple[LocalRoute, float] | None:
+        found = self.loopback.get(source) if source is target else None
+        if found is None:
+            found = LocalRoute(tuple(dict.fromkeys(self.up.get(source, ()) + self.down.get(target, ()))))
+        return found, latency_after(latency, found.links)
+
+
+def latency_after(latency: float, links: tuple[Link, ...]) -> float:
+    """`latency` with those of the links added, one after the other."""
+    for link in links:
+        latency += link.latency
+    return latency
+
+
+def find_route(source: Member, target: Member) -> Route | None:
+    """The route from one host or router to another, or None if there is none."""
+    found = _search(source, target, 0.0)
+    return None if found is None else Route(*found)
+
+
+def _search(source: Member, target: Member, latency: float) -> tuple[tuple[Link, ...], float] | None:
+    """The links between two members, and `latency` with theirs added."""
+    assert source.zone is not None
+    assert target.zone is not None
+    common, ours, theirs = _meeting(source.zone, target.zone)
+    if common.bypasses:
+        bypass = _bypass(common, source, target, ours, theirs)
+        if bypass is not None:
+            (key_source, key_target), route = bypass
+            if source is key_source and target is key_target:
+                return route.links, latency_after(latency, route.links)
+            return _joined(source, route, target, latency, before=True)
+    found = common.local_route(ours[-1].member if ours else source, theirs[-1].member if theirs else target, latency)
+    if found is None:
+        return None
+    route, latency = found
+    if not ours and not theirs:
+        return route.links, latency
+    return _joined(source, route, target, latency, before=False)
+
+
+def _joined(
+    source: Member, route: LocalRoute, target: Member, latency: float, *, before: bool
+) -> tuple[tuple[Link, ...], float] | None:
+    """The way to a route, the route, and the way from it.
+
+    Of a bypass, latencies are added from start to end (`before`); else those of the route are in `latency` already.
+    """
+    first = route.source_gateway or source
+    last = route.target_gateway or target
+    head: tuple[Link, ...] = ()
+    tail: tuple[Link, ...] = ()
+    if first is not source:
+        found = _search(source, first, latency)
+        if found is None:
+            return None
+        head, latency = found
+    if before:
+        latency = latency_after(latency, route.links)
+    if last is not target:
+        found = _search(last, target, latency)
+        if found is None:
+            return None
+        tail, latency = found
+    return head + route.links + tail, latency
+
+
+def _meeting(source: Zone, target: Zone) -> tuple[Zone, list[Zone], list[Zone]]:
+    """The innermost zone that holds both, and the zones from either up to it, which is left out, innermost first."""
+    ours, theirs = source.path(), target.path()
+    depth = 0
+    while depth < min(len(ours), len(theirs)) and ours[depth] is theirs[depth]:
+        depth += 1
+    return ours[depth - 1], ours[: depth - 1 : -1], theirs[: depth - 1 : -1]
+
+
+def _bypass(
+    zone: Zone, source: Member, target: Member, ours: list[Zone], theirs: list[Zone]
+) -> tuple[tuple[Member, Member], LocalRoute] | None:
+    """The bypass of a zone that leads from one member, or a zone around it, to the other, innermost pairs first."""
+    if not ours and not theirs:
+        found = zone.bypasses.get((source, target))
+        return None if found is None else ((source, target), found)
+    above = [each.member for each in ours] or [zone.member]
+    below = [each.member for each in theirs] or [zone.member]
+    for most in range(max(len(above), len(below))):
+        pairs = [pair for less in range(most) for pair in ((less, most), (most, less))]
+        for left, right in (*pairs, (most, most)):
+            if left < len(above) and right < len(below):
+                found = zone.bypasses.get((above[left], below[right]))
+                if found is not None:
+                    return (above[left], below[right]), found
+    return None

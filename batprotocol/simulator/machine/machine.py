@@ -1,0 +1,255 @@
+"""The hosts while a simulation runs: power states, what each is doing and for how long, and the energy it consumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from batprotocol.model import HostState
+from batprotocol.simulator.inputs import Host, Platform, Watts
+from batprotocol.simulator.machine.sharing import Resource, Sharing
+from batprotocol.simulator.machine.task import Task
+from batprotocol.simulator.results import MachineStatesRow, PStateRow
+
+__all__ = ["Machine", "intervals"]
+
+_FEW_HOSTS: Final = 64
+"""With more, links are only looked for on the ways to and from the master and the first host."""
+
+_SLEEPING: Final = int(HostState.SLEEPING)
+_IDLE: Final = int(HostState.IDLE)
+_COMPUTING: Final = int(HostState.COMPUTING)
+_SWITCHING_ON: Final = int(HostState.SWITCHING_ON)
+_SWITCHING_OFF: Final = int(HostState.SWITCHING_OFF)
+
+
+class Machine:
+    """The state of all hosts and links.
+
+    Args:
+        platform: what they are.
+        has_energy: whether energy is measured.
+        quirks: whether hosts that ran a job stay `computing`, and energy is read as rarely as Batsim does.
+
+    Attributes:
+        hosts: the hosts by number.
+        pstates: their power states.
+        states: what they do, as numbers of `HostState`.
+        state_times: how many host-seconds were spent in each state.
+        sharing: who uses what.
+        meters: those who measure over time; each has a method `advance(machine, now)`.
+        energy: joules since time 0 of each host, at its last reading.
+    """
+
+    __slots__ = (
+        "_links",
+        "_next_task",
+        "_read_at",
+        "_running",
+        "_since",
+        "counts",
+        "energy",
+        "has_energy",
+        "hosts",
+        "meters",
+        "platform",
+        "pstates",
+        "quirks",
+        "sharing",
+        "state_times",
+        "states",
+    )
+
+    def __init__(self, platform: Platform, has_energy: bool, quirks: bool) -> None:
+        hosts = platform.hosts
+        self.platform = platform
+        self.has_energy = has_energy
+        self.quirks = quirks
+        self.hosts: tuple[Host, ...] = hosts
+        self.pstates = [host.pstate for host in hosts]
+        self.states = [_IDLE] * len(hosts)
+        self.counts = [0] * len(HostState)
+        self.counts[_IDLE] = len(hosts)
+        self.state_times = [0.0] * len(HostState)
+        self.energy = [0.0] * len(hosts)
+        self._since = [0.0] * len(hosts)
+        self._read_at = [0.0] * len(hosts)
+        self._running = [0] * len(hosts)
+        self.meters: list[Any] = []
+        self._links: dict[str, int] = {}
+        self._next_task = 0
+        self.sharing = Sharing(quirks)
+        for host in hosts:
+            self.sharing.speeds.append(host.speeds[host.pstate])
+            self.sharing.resources.append(Resource(host.cores * host.speeds[host.pstate]))
+
+    # Network
+
+    def path(self, source: int, target: int) -> tuple[float, list[int]]:
+        """The latency of the way from a host to another or to itself, and its links as resources; -1 is the master."""
+        platform = self.platform
+        route = platform.route(
+            self.hosts[source] if source >= 0 else platform.master,
+            self.hosts[target] if target >= 0 else platform.master,
+        )
+        numbers = []
+        for link in route.links:
+            number = self._links.get(link.name)
+            if number is None:
+                number = self._links[link.name] = len(self.sharing.resources)
+                self.sharing.resources.append(Resource(link.bandwidth, link.fatpipe))
+            numbers.append(number)
+        return route.latency, numbers
+
+    def is_fatpipe(self, resource: int) -> bool:
+        """Whether every transfer over this link gets all of it."""
+        return self.sharing.resources[resource].is_fatpipe
+
+    def task_number(self) -> int:
+        """The number of the next task."""
+        self._next_task += 1
+        return self._next_task
+
+    def link(self, name: str) -> int | None:
+        """The resource of the link of this name, or None if no way leads over it."""
+        if name not in self._links:
+            ends = range(-1, len(self.hosts))
+            others = ends if len(self.hosts) <= _FEW_HOSTS else range(-1, 1)
+            for source in ends:
+                for target in others:
+                    self.path(source, target)
+                    self.path(target, source)
+        return self._links.get(name)
+
+    # Measures
+
+    def watch(self, now: float) -> None:
+        """Something is about to change: let those who measure over time know what was until now."""
+        for meter in self.meters:
+            meter.advance(self, now)
+
+    # Energy
+
+    def read(self, host: int, now: float) -> None:
+        """Bring the energy of a host up to date, at the load that it has at this moment."""
+        if host >= 0 and self.has_energy and self._read_at[host] < now:
+            self.energy[host] += self.watts(host) * (now - self._read_at[host])
+            self._read_at[host] = now
+
+    def read_all(self, hosts: Iterable[int], now: float) -> int:
+        """Bring the energy of hosts up to date. How many were not yet."""
+        count = 0
+        for host in hosts if self.has_energy else ():
+            if self._read_at[host] < now:
+                self.read(host, now)
+                count += 1
+        return count
+
+    def read_task(self, task: Task, now: float) -> None:
+        """Bring the energy of the hosts of a task up to date."""
+        for host in task.hosts:
+            self.read(host, now)
+
+    def watts(self, host: int) -> float:
+        """The power that a host draws now."""
+        described = self.hosts[host]
+        pstate = self.pstates[host]
+        watts = self._watts(host)
+        speed = described.speeds[pstate]
+        load = 1.0 if speed <= 0 else min(1.0, self.sharing.load(host) / speed / described.cores)
+        return watts.epsilon + load * (watts.max - watts.epsilon) if load > 0 else watts.idle
+
+    def _watts(self, host: int) -> Watts:
+        watts = self.hosts[host].watts
+        assert watts is not None, "energy is only measured where all hosts have wattages"
+        return watts[self.pstates[host]]
+
+    def least_watts(self) -> float:
+        """The sum of all hosts' epsilon watts."""
+        return sum([self._watts(host).epsilon for host in range(len(self.hosts))])
+
+    # States
+
+    def row(self, now: float) -> MachineStatesRow:
+        """How many hosts do what."""
+        counts = self.counts
+        return MachineStatesRow(
+            now,
+            counts[_SLEEPING],
+            counts[_SWITCHING_ON],
+            counts[_SWITCHING_OFF],
+            counts[_IDLE],
+            counts[_COMPUTING],
+        )
+
+    def begin_job(self, hosts: Iterable[int], now: float) -> None:
+        """A job starts on these hosts."""
+        for host in hosts:
+            self._running[host] += 1
+            self._become(host, _COMPUTING, now)
+
+    def end_job(self, hosts: Iterable[int], now: float) -> None:
+        """A job has ended on these hosts."""
+        for host in hosts:
+            self._running[host] -= 1
+            if not self.quirks and self._running[host] == 0 and self.states[host] == _COMPUTING:
+                self._become(host, _IDLE, now)
+
+    def _become(self, host: int, state: int, now: float) -> None:
+        before = self.states[host]
+        self.state_times[before] += now - self._since[host]
+        self._since[host] = now
+        if before != state:
+            self.counts[before] -= 1
+            self.counts[state] += 1
+            self.states[host] = state
+
+    # Power states
+
+    def set_pstate(self, host: int, pstate: int, now: float) -> None:
+        """Give a host another power state, at once."""
+        self.read(host, now)
+        if self.meters:
+            self.watch(now)
+        described = self.hosts[host]
+        self.pstates[host] = pstate
+        self.sharing.change(host, described.speeds[pstate], described.cores * described.speeds[pstate])
+
+    def begin_switch(self, host: int, target: int, now: float) -> int:
+        """A host begins to switch to a power state; the virtual one that it passes."""
+        sleep = self.hosts[host].sleep_state(target)
+        if sleep is not None:
+            self._become(host, _SWITCHING_OFF, now)
+            return sleep.switching_off
+        self._become(host, _SWITCHING_ON, now)
+        sleep = self.hosts[host].sleep_state(self.pstates[host])
+        return target if sleep is None else sleep.switching_on
+
+    def end_switch(self, host: int, target: int, now: float) -> None:
+        """A host has switched to a power state."""
+        self.set_pstate(host, target, now)
+        self._become(host, _IDLE if self.hosts[host].sleep_state(target) is None else _SLEEPING, now)
+
+    def pstate_rows(self, hosts: Iterable[int], pstate: int | None, now: float) -> list[PStateRow]:
+        """Rows that tell the power states of hosts.
+
+        Args:
+            hosts: in ascending order.
+            pstate: what is told of all of them; None: the power state that each has.
+            now: the time.
+        """
+        told: dict[int, list[int]] = {}
+        for host in hosts:
+            told.setdefault(self.pstates[host] if pstate is None else pstate, []).append(host)
+        return [PStateRow(now, intervals(members), number) for number, members in sorted(told.items())]
+
+
+def intervals(hosts: Iterable[int]) -> str:
+    """Ascending hosts as text: `0-3 8`."""
+    parts: list[list[int]] = []
+    for host in hosts:
+        if parts and parts[-1][1] == host - 1:
+            parts[-1][1] = host
+        else:
+            parts.append([host, host])
+    return " ".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)

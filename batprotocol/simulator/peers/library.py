@@ -1,0 +1,128 @@
+"""To be Batsim for a decision component that is a shared library, written in C, C++ or what else has a C interface.
+
+The library runs inside this process: if it crashes, so does Python.
+"""
+
+from __future__ import annotations
+
+import _ctypes
+import ctypes
+import os
+from types import TracebackType
+from typing import Any
+
+from batprotocol.errors import DecodeError, PeerGone
+from batprotocol.model import Message
+from batprotocol.wire import FORMATS, frames
+
+__all__ = ["LibraryComponent", "load_library"]
+
+_BYTES = ctypes.POINTER(ctypes.c_uint8)
+_SIZE = ctypes.c_uint32
+_FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    "batsim_edc_init": (
+        ctypes.c_char_p,
+        _SIZE,
+        ctypes.POINTER(_SIZE),
+        ctypes.POINTER(_BYTES),
+        ctypes.POINTER(_SIZE),
+    ),
+    "batsim_edc_take_decisions": (ctypes.c_char_p, _SIZE, ctypes.POINTER(_BYTES), ctypes.POINTER(_SIZE)),
+    "batsim_edc_deinit": (),
+}
+_MODE = getattr(os, "RTLD_NOW", 0) | getattr(os, "RTLD_LOCAL", 0) | getattr(os, "RTLD_DEEPBIND", 0)
+
+
+class LibraryComponent:
+    """A decision component in a shared library. Use it in a `with`, which ends and unloads it.
+
+    Args:
+        path: the library.
+        init: initialization data in place of those of the simulation, or None.
+
+    Raises:
+        OSError: it cannot be loaded, or is no decision component.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], init: str | None = None) -> None:
+        self.path = os.path.abspath(path)
+        self._init = init
+        self._format = FORMATS["binary"]
+        self._begun = False
+        try:
+            self._library: ctypes.CDLL | None = ctypes.CDLL(self.path, mode=_MODE)
+        except OSError as error:
+            raise OSError(error.errno or 0, f"it cannot be loaded: {error}", self.path) from None
+        for name, arguments in _FUNCTIONS.items():
+            function = getattr(self._library, name, None)
+            if function is None:
+                self.close()
+                raise OSError(0, f"it is no decision component: it has no function {name}", self.path)
+            function.argtypes = arguments
+            function.restype = ctypes.c_uint8
+
+    def hello(self, text: str) -> Message:
+        """The hello, for these initialization data. It decides on the format of the conversation.
+
+        Raises:
+            DecodeError: this is no hello.
+            PeerGone: the library reported a failure.
+        """
+        data = (text if self._init is None else self._init).encode("utf-8", "surrogateescape")
+        flags = _SIZE(0)
+        reply = self._call("batsim_edc_init", data, ctypes.byref(flags))
+        self._begun = True
+        found = frames.decode_hello(flags.value.to_bytes(4, "little") + reply)
+        self._format = FORMATS[found.format]
+        return found.message
+
+    def answer(self, message: Message) -> Message:
+        """The reply to a message.
+
+        Raises:
+            DecodeError: this is no message.
+            PeerGone: the library reported a failure.
+        """
+        reply: Message = self._format.decode(self._call("batsim_edc_take_decisions", self._format.encode(message)))
+        return reply
+
+    def _call(self, name: str, data: bytes, *more: Any) -> bytes:
+        if self._library is None:
+            raise PeerGone(f"the library {self.path} is closed")
+        reply, size = _BYTES(), _SIZE(0)
+        status = getattr(self._library, name)(data, len(data), *more, ctypes.byref(reply), ctypes.byref(size))
+        if status:
+            raise PeerGone(f"{name} of {self.path} failed: it returned {status}")
+        if not reply:
+            raise DecodeError(f"{name} of {self.path} gave no reply")
+        return ctypes.string_at(reply, size.value)  # a copy: the library owns the buffer until the next call
+
+    def close(self) -> None:
+        """End and unload it."""
+        library, self._library = self._library, None
+        if library is not None:
+            if self._begun:
+                library.batsim_edc_deinit()
+            if hasattr(_ctypes, "dlclose"):
+                _ctypes.dlclose(library._handle)
+
+    def __enter__(self) -> LibraryComponent:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def load_library(path: str | os.PathLike[str], init: str | None = None) -> LibraryComponent:
+    """Be Batsim for a decision component that is a shared library: give the result to `simulate`.
+
+    Args:
+        path: the library.
+        init: initialization data in place of those of the simulation, or None.
+
+    Raises:
+        OSError: it cannot be loaded, or is no decision component.
+    """
+    return LibraryComponent(path, init)

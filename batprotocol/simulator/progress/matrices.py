@@ -1,0 +1,174 @@
+"""The parallel task that a profile stands for: flops for each executor, bytes for each pair of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import floor, inf, isqrt
+from typing import Final, TypeAlias
+
+from batprotocol.model import (
+    HomogeneousParallelTaskGenerationStrategy,
+    ParallelTaskDataStagingBetweenStoragesProfile,
+    ParallelTaskHomogeneousProfile,
+    ParallelTaskMergeCompositionProfile,
+    ParallelTaskOnStorageHomogeneousProfile,
+    ParallelTaskProfile,
+    Profile,
+)
+from batprotocol.simulator.inputs import Usage, WorkloadProfile
+from batprotocol.simulator.machine.machine import Machine
+from batprotocol.simulator.machine.task import Task
+from batprotocol.simulator.progress.placement import Placement
+
+__all__ = ["TASKS", "message_task", "parallel_task", "size", "storages", "usage_task"]
+
+_SPREAD: Final = HomogeneousParallelTaskGenerationStrategy.DefinedAmountsSpreadUniformly
+_GAMMA: Final = 4194304.0
+"""The greatest amount of bytes under way, of SimGrid's TCP."""
+
+TASKS: Final = (
+    ParallelTaskProfile,
+    ParallelTaskHomogeneousProfile,
+    ParallelTaskMergeCompositionProfile,
+    ParallelTaskOnStorageHomogeneousProfile,
+    ParallelTaskDataStagingBetweenStoragesProfile,
+)
+"""The profiles that are one parallel task."""
+
+_Transfers: TypeAlias = Iterable[tuple[int, int, float]]
+"""Places of the sender and the receiver among the executors, and bytes."""
+_Amounts: TypeAlias = tuple[list[int], list[float], _Transfers]
+
+
+def storages(profile: Profile) -> tuple[str, ...]:
+    """The storages that a profile names."""
+    if isinstance(profile, ParallelTaskOnStorageHomogeneousProfile):
+        return (profile.storage_name,)
+    if isinstance(profile, ParallelTaskDataStagingBetweenStoragesProfile):
+        return (profile.emitter_storage_name, profile.receiver_storage_name)
+    return ()
+
+
+def parallel_task(
+    machine: Machine,
+    profile: Profile,
+    resources: int,
+    placement: Placement,
+    storage_hosts: Mapping[str, int],
+    find: Callable[[str], WorkloadProfile],
+) -> Task:
+    """The task of a profile.
+
+    Args:
+        machine: where it is to run.
+        profile: one of `TASKS`.
+        resources: how many hosts the job requests.
+        placement: its hosts, and which executors are on which.
+        storage_hosts: where the storages that it names are.
+        find: tells the profiles that are merged.
+    """
+    if isinstance(profile, ParallelTaskMergeCompositionProfile):
+        parts = [find(name).profile for name in profile.profile_ids]
+        return _built(
+            machine, *_merged([_amounts(machine, part, resources, placement, storage_hosts) for part in parts])
+        )
+    return _built(machine, *_amounts(machine, profile, resources, placement, storage_hosts))
+
+
+def _amounts(
+    machine: Machine, profile: Profile, resources: int, placement: Placement, storage_hosts: Mapping[str, int]
+) -> _Amounts:
+    """The executors' hosts, what each computes, and what they transfer."""
+    mapping = placement.mapping
+    if isinstance(profile, ParallelTaskProfile):
+        return placement.executors(resources, machine.hosts), *_given(profile, resources)
+    if isinstance(profile, ParallelTaskDataStagingBetweenStoragesProfile):
+        ends = [storage_hosts[name] for name in storages(profile)]
+        return ends, [0.0, 0.0], [(0, 1, profile.bytes_to_transfer)]
+    count = resources if mapping is None else len(mapping)
+    executors = placement.executors(count, machine.hosts)
+    if isinstance(profile, ParallelTaskHomogeneousProfile):
+        flops, transferred = profile.computation_amount, profile.communication_amount
+        if profile.generation_strategy == _SPREAD:
+            flops /= count
+            transferred = transferred / (count * count - count) if count > 1 else 0.0
+        pairs = ((i, j, transferred) for i in range(count) for j in range(count) if i != j)
+        return executors, [flops] * count, pairs if transferred > 0 else ()
+    assert isinstance(profile, ParallelTaskOnStorageHomogeneousProfile)
+    read, written = profile.bytes_to_read, profile.bytes_to_write
+    if profile.generation_strategy == _SPREAD:
+        read, written = read / count, written / count
+    elif machine.quirks:
+        written = read
+    executors.append(storage_hosts[profile.storage_name])
+    both = ((count, i, read) if reads else (i, count, written) for i in range(count) for reads in (False, True))
+    return executors, [0.0] * (count + 1), both
+
+
+def _merged(parts: Sequence[_Amounts]) -> _Amounts:
+    """The amounts of several tasks as those of one: equal executors do the work of all of them."""
+    hosts: list[int] = []
+    flops: list[float] = []
+    transfers: list[tuple[int, int, float]] = []
+    for executors, amounts, moved in parts:
+        places, taken = [], 0
+        for host, amount in zip(executors, amounts, strict=True):
+            while taken < len(hosts) and hosts[taken] != host:
+                taken += 1
+            if taken == len(hosts):
+                hosts.append(host)
+                flops.append(0.0)
+            flops[taken] += amount
+            places.append(taken)
+            taken += 1
+        transfers += [(places[source], places[target], amount) for source, target, amount in moved]
+    return hosts, flops, transfers
+
+
+def usage_task(machine: Machine, host: int, line: Usage) -> Task:
+    """The task of one line of a usage trace: so many of the host's cores compute that it is used as told."""
+    count = max(1, floor(line.usage * machine.hosts[host].cores + 0.5))
+    return _built(machine, [host] * count, [line.flops] * count, ())
+
+
+def message_task(machine: Machine, host: int) -> Task:
+    """The transfer of a message of one byte to the master."""
+    latency, links = machine.path(host, -1)
+    bound = _GAMMA / (2.0 * latency) if latency > 0 else inf
+    return Task(machine.task_number(), {link: [1.0] for link in links}, {}, (), bound, latency)
+
+
+def size(profile: ParallelTaskProfile) -> int:
+    """How many executors a parallel task is made for."""
+    return len(profile.computation_vector or ()) or isqrt(len(profile.communication_matrix or ()))
+
+
+def _given(profile: ParallelTaskProfile, count: int) -> tuple[list[float], _Transfers]:
+    flops = list(profile.computation_vector or ()) or [0.0] * count
+    matrix = profile.communication_matrix or ()
+    transfers = ((place // count, place % count, amount) for place, amount in enumerate(matrix) if amount > 0)
+    return flops, transfers
+
+
+def _built(machine: Machine, executors: list[int], flops: list[float], transfers: _Transfers) -> Task:
+    """A task of these executors. A single one has nobody to send anything to."""
+    weights: dict[int, list[float]] = {}
+    most: dict[int, float] = {}
+    for host, amount in zip(executors, flops, strict=True):
+        if amount > 0:
+            weights.setdefault(host, []).append(amount)
+            most[host] = max(most.get(host, 0.0), amount)
+    latency = delayed = 0.0
+    bytes_over: dict[int, float] = {}
+    for source, target, amount in transfers if len(executors) > 1 else ():
+        if amount <= 0:
+            continue
+        way, links = machine.path(executors[source], executors[target])
+        latency = max(latency, way)
+        delayed = max(delayed, way * amount)
+        for link in links:
+            before = bytes_over.get(link, 0.0)
+            bytes_over[link] = max(before, amount) if machine.is_fatpipe(link) else before + amount
+    weights.update((link, [amount]) for link, amount in bytes_over.items())
+    bound = _GAMMA / (2.0 * delayed) if delayed > 0 else inf
+    return Task(machine.task_number(), weights, most, tuple(dict.fromkeys(executors)), bound, latency)

@@ -1,0 +1,467 @@
+"""The exact queue: SimGrid's own way through time, step by step.
+
+Each step advances the clock to the earliest end and subtracts its length from what is left of everything under way, so
+that rounding, and thereby who meets whom at the server at the same time, is Batsim's. Within a moment, actors run in
+rounds: all that can, in order, then their kernel calls in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
+from typing import Any, Final
+
+from batprotocol.simulator.machine.machine import Machine
+from batprotocol.simulator.machine.task import Task
+from batprotocol.simulator.progress.matrices import message_task
+from batprotocol.simulator.queue.actor import MASTER, Actor, Mailbox
+from batprotocol.simulator.queue.base import Queue
+
+__all__ = ["ExactQueue"]
+
+_TIME_LEFT: Final = 1e-9
+"""A sleep or a latency with less left, in seconds, is over."""
+_WORK_LEFT: Final = 1e-14
+"""Work with less left, of 1, is done."""
+_NEVER: Final = inf
+
+
+class _Action:
+    """Something that goes on: a sleep (`left` seconds), or work after a latency (`remains` of 1 at a rate)."""
+
+    __slots__ = ("hosts", "is_sleep", "latency", "left", "meaning", "number", "rate", "remains", "task")
+
+    def __init__(self, number: int, hosts: tuple[int, ...], meaning: Any) -> None:
+        self.number = number
+        self.hosts = hosts
+        self.meaning = meaning
+        self.is_sleep = True
+        self.left = 0.0
+        self.latency = 0.0
+        self.remains = 1.0
+        self.rate = 0.0
+        self.task: Task | None = None
+
+
+class _Timer:
+    """A time-out, which knows its date: unlike an action, no step is subtracted from it."""
+
+    __slots__ = ("date", "meaning", "number")
+
+    def __init__(self, number: int, date: float, meaning: Any) -> None:
+        self.number = number
+        self.date = date
+        self.meaning = meaning
+
+
+class _Communication:
+    """One message, from the first half of its meeting (post or receive) to its delivery."""
+
+    __slots__ = ("is_done", "is_started", "message", "receiver", "sender", "timeout", "waiting")
+
+    def __init__(self) -> None:
+        self.sender: Actor | None = None
+        self.receiver: Actor | None = None
+        self.message: Any = None
+        self.is_started = False
+        self.is_done = False
+        self.waiting: list[Actor] = []
+        self.timeout: _Timer | None = None
+
+
+class _Call:
+    """A kernel call that an actor makes in this round, and the ones that it makes in the following rounds."""
+
+    __slots__ = ("actor", "argument", "extra", "kind")
+
+    def __init__(self, kind: str, actor: Actor, argument: Any = None, extra: Any = None) -> None:
+        self.kind = kind
+        self.actor = actor
+        self.argument = argument
+        self.extra = extra
+
+
+class ExactQueue(Queue):
+    """See the module."""
+
+    __slots__ = ("_actions", "_calls", "_next", "_position", "_ready", "_round", "_timers")
+    is_exact = True
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        self._actions: dict[int, _Action] = {}
+        self._timers: dict[int, _Timer] = {}
+        self._next = 0
+        self._round: list[Actor | _Call] = []
+        self._position = 0
+        self._calls: list[_Call] = []
+        self._ready: list[Actor | _Call] = []
+
+    def run(self, simulator: Any) -> bool:
+        while True:
+            while self._position < len(self._round):
+                entry = self._round[self._position]
+                self._position += 1
+                if isinstance(entry, _Call):
+                    if not entry.actor.is_dead:
+                        self._calls.append(entry)
+                elif not entry.is_dead:
+                    entry.run(simulator)
+                    if simulator.has_spoken:
+                        return True
+            calls, self._calls = self._calls, []
+            for call in calls:
+                self._HANDLERS[call.kind](self, call)
+            self._round, self._ready, self._position = self._ready, [], 0
+            if not self._round and not self._step():
+                return False
+
+    # What actors do
+
+    def start(self, actor: Actor) -> None:
+        self._ready.append(actor)
+
+    def spawn(self, actor: Actor, children: Iterable[Actor]) -> bool:
+        self._calls.append(_Call("spawn", actor, list(children)))
+        return True
+
+    def pause(self, actor: Actor, calls: int) -> None:
+        self._calls.append(_Call("pause", actor, calls))
+
+    def sleep(self, actor: Actor, duration: float) -> None:
+        self._calls.append(_Call("sleep", actor, duration))
+
+    def post(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
+        self._calls.append(_Call("post", actor, mailbox, message))
+
+    def bequeath(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
+        self._calls.append(_Call("bequeath", actor, mailbox, message))
+
+    def leave(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
+        self._calls.append(_Call("leave", actor, mailbox, message))
+
+    def receive(self, actor: Actor, mailbox: Mailbox, timeout: float | None = None) -> None:
+        self._calls.append(_Call("receive", actor, mailbox, timeout))
+
+    def execute(self, actor: Actor, task: Task, timeout: float | None = None) -> None:
+        self._calls.append(_Call("execute", actor, task, timeout))
+
+    def wait(self, actor: Actor, timeout: float | None) -> None:
+        self._calls.append(_Call("wait", actor, timeout))
+
+    def wake(self, actor: Actor) -> None:
+        if actor.alarm is not None:
+            self._end_alarm(actor)
+            self._ready.append(actor)
+        else:  # it has not even begun to wait
+            actor.message = True
+
+    def kill(self, actor: Actor) -> None:
+        actor.is_dead = True
+        alarm = actor.alarm
+        if isinstance(alarm, _Action):
+            self.machine.read_all(alarm.hosts, self.now)
+            self._actions.pop(alarm.number, None)
+        self._end_alarm(actor)
+
+    def drop(self, task: Task) -> None:
+        action = task.alarm
+        if action is not None and self._actions.pop(action.number, None) is not None:
+            task.remains = action.remains
+            if self.machine.meters:
+                self.machine.watch(self.now)
+            self.machine.read_task(task, self.now)
+            self.machine.sharing.remove(task)
+        task.alarm = None
+        task.owner = None
+
+    def remaining(self, task: Task) -> float:
+        action = task.alarm
+        return task.remains if action is None else float(action.remains)
+
+    # Kernel calls
+
+    def _handle_spawn(self, call: _Call) -> None:
+        children = call.argument
+        if children:
+            self._ready.append(children.pop(0))
+        self._ready.append(call if children else call.actor)
+
+    def _handle_pause(self, call: _Call) -> None:
+        call.argument -= 1
+        self._ready.append(call if call.argument > 0 else call.actor)
+
+    def _handle_sleep(self, call: _Call) -> None:
+        actor = call.actor
+        actor.alarm = self._sleeping(actor, call.argument, actor)
+
+    def _handle_post(self, call: _Call) -> None:
+        self._ready.append(_Call("deliver", call.actor, self._posted(call)))
+
+    def _handle_bequeath(self, call: _Call) -> None:
+        self._posted(call)
+
+    def _handle_leave(self, call: _Call) -> None:
+        self._posted(call)
+        self._ready.append(call.actor)
+
+    def _posted(self, call: _Call) -> _Communication:
+        mailbox: Mailbox = call.argument
+        communication: _Communication | None = mailbox.receiver
+        if communication is None:
+            communication = _Communication()
+            mailbox.inbox.append(communication)
+        mailbox.receiver = None
+        communication.sender, communication.message = call.actor, call.extra
+        if communication.receiver is not None:
+            self._start_transfer(communication)
+        return communication
+
+    def _handle_receive(self, call: _Call) -> None:
+        mailbox: Mailbox = call.argument
+        if mailbox.inbox:
+            communication = mailbox.inbox.popleft()
+            communication.receiver = call.actor
+            self._start_transfer(communication)
+        else:
+            communication = mailbox.receiver = _Communication()
+            communication.receiver = call.actor
+        call.actor.message = None
+        self._ready.append(_Call("deliver", call.actor, communication, (mailbox, call.extra)))
+
+    def _handle_deliver(self, call: _Call) -> None:
+        communication: _Communication = call.argument
+        actor = call.actor
+        if communication.is_done:
+            self._ready.append(actor)
+            return
+        communication.waiting.append(actor)
+        if call.extra is not None and call.extra[1] is not None:
+            mailbox, timeout = call.extra
+            communication.timeout = self._timer(timeout, _ReceiveTimeout(communication, mailbox))
+
+    def _start_transfer(self, communication: _Communication) -> None:
+        communication.is_started = True
+        assert communication.sender is not None
+        host = communication.sender.host
+        self._working(message_task(self.machine, host), (host,) if host != MASTER else (), communication)
+
+    def _handle_execute(self, call: _Call) -> None:
+        actor, task = call.actor, call.argument
+        machine = self.machine
+        if machine.has_energy and ((len(task.hosts) == 1 and self._executors(task) == 1) or not machine.quirks):
+            machine.read_task(task, self.now)
+        self._working(task, task.hosts, task)
+        self._ready.append(_Call("finish", actor, task, call.extra))
+
+    @staticmethod
+    def _executors(task: Task) -> int:
+        return sum(len(weights) for host, weights in task.weights.items() if host in task.flops)
+
+    def _handle_finish(self, call: _Call) -> None:
+        actor, task = call.actor, call.argument
+        task.owner = actor
+        actor.in_time = True
+        actor.alarm = None
+        if call.extra is not None:
+            actor.alarm = self._timer(call.extra, _TaskTimeout(task))
+
+    def _handle_wait(self, call: _Call) -> None:
+        actor = call.actor
+        actor.in_time = True
+        if actor.message is True:
+            actor.message = None
+            self._ready.append(actor)
+        else:
+            actor.alarm = self._timer(inf if call.argument is None else call.argument, _WaitTimeout(actor))
+
+    _HANDLERS: Final = {
+        "spawn": _handle_spawn,
+        "pause": _handle_pause,
+        "sleep": _handle_sleep,
+        "post": _handle_post,
+        "bequeath": _handle_bequeath,
+        "leave": _handle_leave,
+        "receive": _handle_receive,
+        "deliver": _handle_deliver,
+        "execute": _handle_execute,
+        "finish": _handle_finish,
+        "wait": _handle_wait,
+    }
+
+    # Steps
+
+    def _action(self, hosts: tuple[int, ...], meaning: Any) -> _Action:
+        self._next += 1
+        action = self._actions[self._next] = _Action(self._next, hosts, meaning)
+        return action
+
+    def _working(self, task: Task, hosts: tuple[int, ...], meaning: Any) -> None:
+        action = self._action(hosts, meaning)
+        action.is_sleep = False
+        action.task = task
+        action.latency = task.latency
+        action.remains = task.remains
+        task.alarm = action
+        if task.latency <= 0.0:
+            self.machine.sharing.add(task)
+            if not task.weights:
+                task.rate = 1.0
+
+    def _sleeping(self, actor: Actor, duration: float, meaning: Any) -> _Action:
+        action = self._action((actor.host,) if actor.host != MASTER else (), meaning)
+        action.left = duration
+        return action
+
+    def _timer(self, timeout: float, meaning: Any) -> _Timer:
+        self._next += 1
+        timer = self._timers[self._next] = _Timer(self._next, self.now + timeout, meaning)
+        return timer
+
+    def _end_alarm(self, actor: Actor) -> None:
+        alarm, actor.alarm = actor.alarm, None
+        if isinstance(alarm, _Timer):
+            self._timers.pop(alarm.number, None)
+
+    def settle(self) -> None:
+        machine = self.machine
+        if not machine.sharing.changed:
+            return
+        if machine.meters:
+            machine.watch(self.now)
+        if machine.has_energy and not machine.quirks:
+            machine.sharing.settle(lambda task: machine.read_task(task, self.now))
+        else:
+            machine.sharing.settle()
+
+    def _step(self) -> bool:
+        """Advance to the earliest end. False if nothing will ever end."""
+        self.settle()
+        next_timer = min([timer.date for timer in self._timers.values()], default=_NEVER)
+        delta = max(0.0, next_timer - self.now)
+        for action in self._actions.values():
+            if action.is_sleep:
+                delta = min(delta, action.left)
+                continue
+            assert action.task is not None
+            action.rate = action.task.rate
+            if action.rate > 0.0:
+                delta = min(delta, action.remains / action.rate)
+            if 0.0 < action.latency < delta:
+                delta = action.latency
+        if delta == _NEVER:
+            return False
+        self.now += delta
+        ended = [action for action in self._actions.values() if self._has_ended(action, delta)]
+        if self.machine.meters:
+            self.machine.watch(self.now)
+        if self.machine.has_energy:
+            for action in ended:
+                self.machine.read_all(action.hosts, self.now)
+        if next_timer <= self.now:
+            self._time_out({action.number for action in ended})
+        for action in ended:
+            if self._actions.pop(action.number, None) is not None:
+                self._end(action)
+        return True
+
+    def _time_out(self, ended: set[int]) -> None:
+        """Call those whose patience is at its end, unless what they wait for has ended in this very step."""
+        for timer in sorted(self._timers.values(), key=lambda timer: (timer.date, timer.number)):
+            if timer.date > self.now:
+                break
+            meaning = timer.meaning
+            del self._timers[timer.number]
+            if isinstance(meaning, _TaskTimeout):
+                owner, action = meaning.task.owner, meaning.task.alarm
+                if owner is not None and (action is None or action.number not in ended):
+                    meaning.task.owner = None
+                    owner.in_time = False
+                    owner.alarm = None
+                    self._ready_first(owner)
+            elif isinstance(meaning, _WaitTimeout):
+                meaning.actor.in_time = False
+                meaning.actor.alarm = None
+                self._ready_first(meaning.actor)
+            elif not meaning.communication.is_started:
+                meaning.mailbox.receiver = None
+                self._ready_first(meaning.communication.receiver)
+
+    def _has_ended(self, action: _Action, delta: float) -> bool:
+        """Subtract a step from what is left of an action; whether nothing is left."""
+        if action.is_sleep:
+            action.left -= delta
+            return action.left < _TIME_LEFT
+        rate = action.rate
+        if action.latency > 0.0:
+            action.latency = action.latency - delta if action.latency > delta else 0.0
+            if action.latency < _TIME_LEFT:
+                action.latency = 0.0
+                self._begin_work(action)
+        action.remains -= rate * delta
+        if action.remains < _WORK_LEFT:
+            action.remains = 0.0
+        return action.remains <= 0.0 and action.latency <= 0.0
+
+    def _begin_work(self, action: _Action) -> None:
+        assert action.task is not None
+        self.machine.sharing.add(action.task)
+
+    def _end(self, action: _Action) -> None:
+        meaning = action.meaning
+        if action.task is not None:
+            action.task.alarm = None
+            action.task.remains = 0.0
+            self.machine.sharing.remove(action.task)
+        if isinstance(meaning, Task):
+            owner = meaning.owner
+            if owner is not None and not owner.is_dead:
+                self._end_alarm(owner)
+                self._ready_first(owner)
+            meaning.owner = None
+        elif isinstance(meaning, _Communication):
+            self._delivered(meaning)
+        else:
+            meaning.alarm = None
+            self._ready_first(meaning)
+
+    def _ready_first(self, actor: Actor) -> None:
+        """An actor can run in the first round of this moment."""
+        self._round.append(actor)
+
+    def _delivered(self, communication: _Communication) -> None:
+        communication.is_done = True
+        if communication.timeout is not None:
+            self._timers.pop(communication.timeout.number, None)
+        assert communication.receiver is not None
+        communication.receiver.message = communication.message
+        for actor in communication.waiting:
+            self._ready_first(actor)
+
+
+class _ReceiveTimeout:
+    """The end of the patience of somebody who waits for a message."""
+
+    __slots__ = ("communication", "mailbox")
+
+    def __init__(self, communication: _Communication, mailbox: Mailbox) -> None:
+        self.communication = communication
+        self.mailbox = mailbox
+
+
+class _TaskTimeout:
+    """The end of the patience of somebody who waits for a task."""
+
+    __slots__ = ("task",)
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
+
+class _WaitTimeout:
+    """The end of the patience of somebody who waits to be woken."""
+
+    __slots__ = ("actor",)
+
+    def __init__(self, actor: Actor) -> None:
+        self.actor = actor

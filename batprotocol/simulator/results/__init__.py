@@ -1,0 +1,34 @@
+"""The results of a simulation.
+
+`observing` has the values that a simulation reports while it runs, and who takes them: `files` writes Batsim's result
+files, `statistics` (with `series`) keeps the numbers worth having, and `result` and `summary` tell them in the end.
+"""
+
+from batprotocol.simulator.results.files import ResultFiles, read_jobs, write_real_execution
+from batprotocol.simulator.results.observing import (
+    EnergyRow,
+    JobRow,
+    MachineStatesRow,
+    Observer,
+    Observers,
+    PStateRow,
+    Totals,
+)
+from batprotocol.simulator.results.result import JobRows, Result
+from batprotocol.simulator.results.statistics import Statistics
+
+__all__ = [
+    "EnergyRow",
+    "JobRow",
+    "JobRows",
+    "MachineStatesRow",
+    "Observer",
+    "Observers",
+    "PStateRow",
+    "Result",
+    "ResultFiles",
+    "Statistics",
+    "Totals",
+    "read_jobs",
+    "write_real_execution",
+]

@@ -1,0 +1,232 @@
+"""Batsim's result files: the same names, columns and number formats, written while the simulation runs."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from batprotocol.model import FinalJobState
+from batprotocol.simulator.results.observing import (
+    EnergyRow,
+    JobRow,
+    MachineStatesRow,
+    Observer,
+    PStateRow,
+    Totals,
+)
+from batprotocol.simulator.results.statistics import Statistics
+
+__all__ = ["ResultFiles", "read_jobs", "write_real_execution"]
+
+_JOBS: Final = (
+    "job_id,workload_name,profile,submission_time,requested_number_of_resources,requested_time,success,final_state,"
+    "starting_time,execution_time,finish_time,waiting_time,turnaround_time,stretch,allocated_resources,"
+    "consumed_energy,metadata"
+)
+_MACHINE_STATES: Final = "time,nb_sleeping,nb_switching_on,nb_switching_off,nb_idle,nb_computing"
+_PSTATE_CHANGES: Final = "time,machine_id,new_pstate"
+_CONSUMED_ENERGY: Final = "time,energy,event_type,wattmin,epower"
+_BUFFER: Final = 1 << 16
+
+
+class _Table:
+    """A file of lines that is written on, opened only for that: so it can be pickled, and goes on where it was."""
+
+    def __init__(self, path: str, header: str) -> None:
+        self.path = path
+        self._lines: list[bytes] = []
+        self._waiting = 0
+        with open(path, "wb") as file:
+            self._written = file.write(header.encode() + b"\n")
+
+    def add(self, line: str) -> None:
+        data = line.encode() + b"\n"
+        self._lines.append(data)
+        self._waiting += len(data)
+        if self._waiting >= _BUFFER:
+            self.flush()
+
+    def flush(self, *, finish: bool = False) -> None:
+        if self._lines or finish:
+            with open(self.path, "r+b") as file:
+                file.truncate(self._written)  # what another copy has written since is not ours
+                file.seek(self._written)
+                file.write(b"".join(self._lines))
+            self._written += self._waiting
+            self._lines.clear()
+            self._waiting = 0
+
+
+class ResultFiles(Observer):
+    """Writes what happens to Batsim's result files.
+
+    A copy of it, or one that was pickled and restored, goes on where the original was at that moment and writes over
+    what the original has written since: of several copies, let one go on.
+
+    Args:
+        prefix: what is put before the names of the files (`out/`); directories are made.
+        energy: whether to write consumed_energy.csv.
+        machine_states: whether to write machine_states.csv.
+        pstate_changes: whether to write pstate_changes.csv.
+        statistics: what adds the jobs up for schedule.json and is told of them before the files are; None: its own.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+
+    def __init__(
+        self,
+        prefix: str,
+        *,
+        energy: bool = False,
+        machine_states: bool = True,
+        pstate_changes: bool = True,
+        statistics: Statistics | None = None,
+    ) -> None:
+        self.prefix = prefix
+        folder = os.path.dirname(prefix)
+        if folder:
+            os.makedirs(folder, exist_ok=True)
+        self._statistics = statistics or Statistics()
+        self._owns_statistics = statistics is None
+        self._jobs = _Table(f"{prefix}jobs.csv", _JOBS)
+        self._machine_states = _Table(f"{prefix}machine_states.csv", _MACHINE_STATES) if machine_states else None
+        self._pstate_changes = _Table(f"{prefix}pstate_changes.csv", _PSTATE_CHANGES) if pstate_changes else None
+        self._energy = _Table(f"{prefix}consumed_energy.csv", _CONSUMED_ENERGY) if energy else None
+
+    @property
+    def _tables(self) -> Iterable[_Table]:
+        tables = (self._jobs, self._machine_states, self._pstate_changes, self._energy)
+        return [table for table in tables if table is not None]
+
+    def job_ended(self, row: JobRow) -> None:
+        if self._owns_statistics:
+            self._statistics.job_ended(row)
+        self._jobs.add(job_line(row))
+
+    def machine_states(self, row: MachineStatesRow) -> None:
+        if self._machine_states is not None:
+            self._machine_states.add(f"{row[0]:g},{row[1]},{row[2]},{row[3]},{row[4]},{row[5]}")
+
+    def pstates_changed(self, row: PStateRow) -> None:
+        if self._pstate_changes is not None:
+            self._pstate_changes.add(f"{row.time:g},{row.machine_id},{row.new_pstate}")
+
+    def energy_read(self, row: EnergyRow) -> None:
+        if self._energy is not None:
+            power = "NA" if row.epower is None else f"{row.epower:f}"
+            self._energy.add(f"{row.time:f},{row.energy:f},{row.event_type},{row.wattmin:f},{power}")
+
+    def ended(self, totals: Totals) -> None:
+        if self._owns_statistics:
+            self._statistics.ended(totals)
+        if totals.complete:
+            with open(f"{self.prefix}schedule.json", "w", encoding="utf-8") as file:
+                file.write(schedule_text(self._statistics.schedule()))
+        for table in self._tables:
+            table.flush(finish=True)
+
+    def flush(self) -> None:
+        """Bring the files up to date."""
+        for table in self._tables:
+            table.flush()
+
+
+def job_line(row: JobRow) -> str:
+    """The line of a job in jobs.csv, without its end."""
+    walltime = -1.0 if row.requested_time is None else row.requested_time
+    head = (
+        f"{_field(row.job_id)},{_field(row.workload_name)},{_field(row.profile)},{row.submission_time:f},"
+        f"{row.requested_number_of_resources},{walltime:f},{row.success:d},{row.final_state.name},"
+    )
+    start, runtime = row.starting_time, row.shown_execution_time
+    if start is None or runtime is None:
+        return f"{head},,,,,,,,"
+    finish = start + runtime
+    turnaround = finish - row.submission_time
+    energy = "" if row.consumed_energy is None else f"{row.consumed_energy:f}"
+    return (
+        f"{head}{start:f},{runtime:f},{finish:f},{start - row.submission_time:f},{turnaround:f},"
+        f"{turnaround / runtime:f},{row.allocated_resources},{energy},"
+    )
+
+
+def _field(text: str) -> str:
+    """A text as CSV has it: in quotes if it needs them."""
+    if any(character in text for character in ',"\n\r'):
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def schedule_text(schedule: dict[str, str | int | float]) -> str:
+    """The text of schedule.json."""
+    lines = (f"  {json.dumps(key)}: {_number(value)}" for key, value in sorted(schedule.items()))
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _number(value: str | float) -> str:
+    if isinstance(value, str):
+        return json.dumps(value)
+    if isinstance(value, int):
+        return str(value)
+    return "-nan" if value != value else f"{value:f}"
+
+
+def write_real_execution(prefix: str, *, edc_seconds: float, simulation_seconds: float) -> None:
+    """Write real_exec_info.json: what the simulation took of this machine. It is never twice the same.
+
+    Args:
+        prefix: what is put before the file's name.
+        edc_seconds: how long the decision component took for its replies, in seconds of real time.
+        simulation_seconds: how long the whole simulation took, in seconds of real time.
+    """
+    memory = {"VmHWM": 0, "VmPeak": 0}
+    try:
+        with open("/proc/self/status", encoding="utf-8") as status:
+            for line in status:
+                key, _, rest = line.partition(":")
+                if key in memory:
+                    memory[key] = int(rest.split()[0])
+    except OSError:
+        pass  # this system does not tell
+    found: dict[str, str | int | float] = {
+        "memory_VmHWM_kB": memory["VmHWM"],
+        "memory_VmPeak_kB": memory["VmPeak"],
+        "time_in_edc_seconds": edc_seconds,
+        "time_in_simu_seconds": simulation_seconds,
+    }
+    with open(f"{prefix}real_exec_info.json", "w", encoding="utf-8") as file:
+        file.write(schedule_text(found))
+
+
+def read_jobs(path: str | os.PathLike[str]) -> Iterator[JobRow]:
+    """The rows of a jobs.csv, one after the other, with the six decimals that it holds.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: the file is no jobs.csv.
+    """
+    import csv
+
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        if rows.fieldnames is None or not set(_JOBS.split(",")) <= set(rows.fieldnames):
+            raise ValueError(f"{os.fspath(path)} is no jobs.csv: it lacks columns")
+        for row in rows:
+            ran = row["starting_time"] != ""
+            walltime = float(row["requested_time"])
+            yield JobRow(
+                job_id=row["job_id"],
+                workload_name=row["workload_name"],
+                profile=row["profile"],
+                submission_time=float(row["submission_time"]),
+                requested_number_of_resources=int(row["requested_number_of_resources"]),
+                requested_time=None if walltime < 0 else walltime,
+                final_state=FinalJobState[row["final_state"]],
+                starting_time=float(row["starting_time"]) if ran else None,
+                execution_time=float(row["execution_time"]) if ran else None,
+                allocated_resources=row["allocated_resources"],
+                consumed_energy=float(row["consumed_energy"]) if row["consumed_energy"] else None,
+            )

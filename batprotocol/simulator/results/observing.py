@@ -1,0 +1,203 @@
+"""What a simulation tells those who watch it: one value for each row of Batsim's result files, and who takes them.
+
+The simulator calls the methods of an `Observer` as things happen, in the order of Batsim's files; an observer must not
+change the simulation. Rows know nothing of files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import msgspec
+
+from batprotocol.model import FinalJobState
+
+__all__ = ["EnergyRow", "JobRow", "MachineStatesRow", "Observer", "Observers", "PStateRow", "Totals"]
+
+
+SHORTEST = 1e-5
+"""How many seconds a job that took no time took as files tell it."""
+
+
+class JobRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A job that has ended or was rejected: a row of jobs.csv.
+
+    Args:
+        job_id: its name inside the workload.
+        workload_name: its workload.
+        profile: the full name of its profile.
+        submission_time: in seconds.
+        requested_number_of_resources: how many hosts it asked for.
+        requested_time: its walltime in seconds, or None.
+        final_state: how it ended.
+        starting_time: when its execution began, in seconds; None if it was rejected.
+        execution_time: how long it ran, in seconds; None if it was rejected. What files and the properties below tell
+            counts 0 as 1e-5, as Batsim does.
+        allocated_resources: its hosts (`0-3 8`); "" if it was rejected.
+        consumed_energy: what its hosts consumed while it ran, in joules; -1 where energy is not measured; None if
+            it was rejected.
+    """
+
+    job_id: str
+    workload_name: str
+    profile: str
+    submission_time: float
+    requested_number_of_resources: int
+    requested_time: float | None
+    final_state: FinalJobState
+    starting_time: float | None = None
+    execution_time: float | None = None
+    allocated_resources: str = ""
+    consumed_energy: float | None = None
+
+    @property
+    def success(self) -> bool:
+        """Whether it was executed, within its walltime, and returned 0."""
+        return self.final_state is FinalJobState.COMPLETED_SUCCESSFULLY
+
+    @property
+    def shown_execution_time(self) -> float | None:
+        """Its execution time, 1e-5 instead of 0."""
+        return SHORTEST if self.execution_time == 0 else self.execution_time
+
+    @property
+    def finish_time(self) -> float | None:
+        """When its execution ended, in seconds."""
+        runtime = self.shown_execution_time
+        return None if self.starting_time is None or runtime is None else self.starting_time + runtime
+
+    @property
+    def waiting_time(self) -> float | None:
+        """Seconds from its submission to its start."""
+        return None if self.starting_time is None else self.starting_time - self.submission_time
+
+    @property
+    def turnaround_time(self) -> float | None:
+        """Seconds from its submission to its end."""
+        finish = self.finish_time
+        return None if finish is None else finish - self.submission_time
+
+    @property
+    def stretch(self) -> float | None:
+        """Its turnaround time / its execution time: its slowdown."""
+        turnaround, runtime = self.turnaround_time, self.shown_execution_time
+        return None if turnaround is None or runtime is None else turnaround / runtime
+
+    @property
+    def host_count(self) -> int:
+        """How many hosts it had; 0 if it was rejected."""
+        count = 0
+        for part in self.allocated_resources.split():
+            first, _, last = part.partition("-")
+            count += int(last) - int(first) + 1 if last else 1
+        return count
+
+
+class MachineStatesRow(NamedTuple):
+    """How many hosts are in each state, at each start and end of a job, request to switch, and completed one."""
+
+    time: float
+    nb_sleeping: int
+    nb_switching_on: int
+    nb_switching_off: int
+    nb_idle: int
+    nb_computing: int
+
+
+class PStateRow(NamedTuple):
+    """A change of power state. `new_pstate` is -1 while hosts switch on and -2 while they switch off."""
+
+    time: float
+    machine_id: str
+    new_pstate: int
+
+
+class EnergyRow(NamedTuple):
+    """A reading of the energy that all hosts consumed.
+
+    Args:
+        time: in seconds.
+        energy: of all hosts since the first reading, in joules.
+        event_type: `s` at the start of a job, `e` at its end, `p` at a change of power state or a switch.
+        wattmin: the sum of all hosts' epsilon watts in their present power states.
+        epower: mean watts since the row before, or None where no time has passed.
+    """
+
+    time: float
+    energy: float
+    event_type: str
+    wattmin: float
+    epower: float | None
+
+
+class Totals(msgspec.Struct, frozen=True, kw_only=True):
+    """What Batsim's schedule.json says of the machine as a whole.
+
+    Args:
+        consumed_joules: from the first submission to the last end of a job; 0 where energy is not measured.
+        nb_computing_machines: how many hosts there are, storages included.
+        nb_machine_switches: how many hosts were asked to switch on or off, counted at each request.
+        nb_grouped_switches: how many requests to switch there were.
+        time_sleeping: host-seconds asleep, and so on for the other states.
+        simulation_time: the last time of the simulation, in seconds.
+        complete: whether the simulation came to its end; else (deadlock, error) there is no schedule.json.
+    """
+
+    consumed_joules: float = 0.0
+    nb_computing_machines: int
+    nb_machine_switches: int = 0
+    nb_grouped_switches: int = 0
+    time_sleeping: float = 0.0
+    time_switching_on: float = 0.0
+    time_switching_off: float = 0.0
+    time_idle: float = 0.0
+    time_computing: float = 0.0
+    simulation_time: float = 0.0
+    complete: bool = True
+
+
+class Observer:
+    """Somebody who watches a simulation. Every method does nothing unless it is overridden."""
+
+    def job_ended(self, row: JobRow) -> None:
+        """A completion, rejection or kill was handled."""
+
+    def machine_states(self, row: MachineStatesRow) -> None:
+        """Hosts may have changed their states."""
+
+    def pstates_changed(self, row: PStateRow) -> None:
+        """Power states at the start, a change of them, or a switch."""
+
+    def energy_read(self, row: EnergyRow) -> None:
+        """The energy of all hosts was read."""
+
+    def ended(self, totals: Totals) -> None:
+        """The simulation is over; nothing follows."""
+
+
+class Observers(Observer):
+    """Several observers as one; each is told everything, in the order given."""
+
+    def __init__(self, observers: Iterable[Observer]) -> None:
+        self.observers = tuple(observers)
+
+    def job_ended(self, row: JobRow) -> None:
+        for observer in self.observers:
+            observer.job_ended(row)
+
+    def machine_states(self, row: MachineStatesRow) -> None:
+        for observer in self.observers:
+            observer.machine_states(row)
+
+    def pstates_changed(self, row: PStateRow) -> None:
+        for observer in self.observers:
+            observer.pstates_changed(row)
+
+    def energy_read(self, row: EnergyRow) -> None:
+        for observer in self.observers:
+            observer.energy_read(row)
+
+    def ended(self, totals: Totals) -> None:
+        for observer in self.observers:
+            observer.ended(totals)

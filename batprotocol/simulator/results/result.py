@@ -1,0 +1,152 @@
+"""`Result`: what a simulation that is over came to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from batprotocol.model import FinalJobState
+from batprotocol.simulator.results.files import read_jobs
+from batprotocol.simulator.results.observing import JobRow, Observer, Totals
+from batprotocol.simulator.results.statistics import Statistics
+
+if TYPE_CHECKING:
+    from batprotocol.simulator.results.summary import Summary
+
+__all__ = ["JobRows", "Result"]
+
+
+class JobRows(Observer):
+    """Keeps the rows of all jobs in memory."""
+
+    def __init__(self) -> None:
+        self.rows: list[JobRow] = []
+
+    def job_ended(self, row: JobRow) -> None:
+        self.rows.append(row)
+
+
+class Result:
+    """What a simulation that is over came to. `print(result)` tells it in a few lines, `result.summary()` with charts.
+
+    Means are over the jobs that ran; `schedule()` has Batsim's own, which count rejected jobs as 0.
+
+    Args:
+        statistics: what the jobs added up to.
+        hosts: how many computation hosts the platform has.
+        energy: whether energy was measured.
+        rows: the rows of the jobs, or the prefix of the result files that hold them.
+    """
+
+    def __init__(
+        self, statistics: Statistics, *, hosts: int, energy: bool = False, rows: Iterable[JobRow] | str = ()
+    ) -> None:
+        self._statistics = statistics
+        self._rows = rows
+        self.host_count = hosts
+        """How many computation hosts the platform has."""
+        self.measured_energy = energy
+        """Whether energy was measured."""
+
+    @property
+    def jobs(self) -> Iterator[JobRow]:
+        """The rows of jobs.csv, in their order. If they were written to files, they are read from there."""
+        return read_jobs(f"{self._rows}jobs.csv") if isinstance(self._rows, str) else iter(self._rows)
+
+    @property
+    def totals(self) -> Totals | None:
+        """What the machine as a whole came to, or None if the simulation never ended."""
+        return self._statistics.totals
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the simulation came to its end; else it was a deadlock, or it was stopped from outside."""
+        return self.totals is not None and self.totals.complete
+
+    @property
+    def counts(self) -> dict[FinalJobState, int]:
+        """How many jobs ended in each state."""
+        return dict(self._statistics.counts)
+
+    @property
+    def nb_jobs(self) -> int:
+        """How many jobs ended or were rejected."""
+        return self._statistics.job_count
+
+    @property
+    def nb_jobs_finished(self) -> int:
+        """How many jobs ran."""
+        return self._statistics.finished_count
+
+    @property
+    def makespan(self) -> float:
+        """Seconds from time 0, or from the first submission if that is before, to the last end of a job."""
+        return self._statistics.makespan
+
+    @property
+    def mean_waiting_time(self) -> float:
+        """Seconds from submission to start, the mean over the jobs that ran; NaN if none did."""
+        return self._statistics.waiting.mean(self.nb_jobs_finished)
+
+    @property
+    def max_waiting_time(self) -> float:
+        """The longest waiting time, in seconds."""
+        return self._statistics.waiting.maximum
+
+    @property
+    def mean_turnaround_time(self) -> float:
+        """Seconds from submission to end, the mean over the jobs that ran; NaN if none did."""
+        return self._statistics.turnaround.mean(self.nb_jobs_finished)
+
+    @property
+    def max_turnaround_time(self) -> float:
+        """The longest turnaround time, in seconds."""
+        return self._statistics.turnaround.maximum
+
+    @property
+    def mean_slowdown(self) -> float:
+        """Turnaround time / execution time, the mean over the jobs that ran; NaN if none did."""
+        return self._statistics.slowdown.mean(self.nb_jobs_finished)
+
+    @property
+    def max_slowdown(self) -> float:
+        """The largest slowdown."""
+        return self._statistics.slowdown.maximum
+
+    @property
+    def utilisation(self) -> float:
+        """Host-seconds of all jobs / (hosts x makespan); above 1 where jobs shared hosts. 0 if nothing ran."""
+        capacity = self.host_count * self._statistics.last_finish
+        return self._statistics.computing.area / capacity if capacity > 0 else 0.0
+
+    @property
+    def consumed_joules(self) -> float | None:
+        """The energy of all hosts from the first submission to the last end of a job; None if it was not measured."""
+        return self.totals.consumed_joules if self.totals is not None and self.measured_energy else None
+
+    def utilisation_over_time(self, parts: int) -> list[float]:
+        """The utilisation in each of `parts` equal parts of the time up to the last end of a job."""
+        means = self._statistics.computing.means(self._statistics.last_finish, parts)
+        return [mean / self.host_count if self.host_count else 0.0 for mean in means]
+
+    def queue_over_time(self, parts: int) -> list[float]:
+        """How many jobs waited, the mean in each of `parts` equal parts of the time up to the last end of a job."""
+        return self._statistics.queue.means(self._statistics.last_finish, parts)
+
+    def schedule(self) -> dict[str, str | int | float]:
+        """What Batsim's schedule.json holds, key by key."""
+        return self._statistics.schedule()
+
+    def summary(self) -> Summary:
+        """What a terminal shows: the numbers, and utilisation and queue over time, for `rich.print`."""
+        from batprotocol.simulator.results.summary import Summary
+
+        return Summary(self)
+
+    def __str__(self) -> str:
+        from batprotocol.simulator.results.summary import facts
+
+        return "\n".join(f"{name}: {value}" for name, value in facts(self))
+
+    def __repr__(self) -> str:
+        return f"<Result of {self.nb_jobs} jobs, makespan {self.makespan:g} s>"

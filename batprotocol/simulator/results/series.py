@@ -1,0 +1,80 @@
+"""A level over time (hosts in use, jobs that wait), in bounded memory however long the simulation goes on."""
+
+from __future__ import annotations
+
+from array import array
+
+__all__ = ["StepSeries"]
+
+_BINS = 1024
+
+
+class StepSeries:
+    """The sum of amounts that hold for intervals of time, as means over equal bins; bins grow as time goes on.
+
+    What happens before time 0 counts from 0 on.
+
+    >>> series = StepSeries()
+    >>> series.add(0.0, 10.0, 4)
+    >>> series.add(5.0, 10.0, 2)
+    >>> series.means(10.0, 2), series.area
+    ([4.0, 6.0], 50.0)
+    """
+
+    def __init__(self) -> None:
+        self.area = 0.0
+        """Amount times seconds of all that was added."""
+        self._end = 0.0
+        self._width = 0.0  # until something is added
+        self._areas = array("d", bytes(8 * _BINS))  # of what begins or ends inside a bin, in that bin
+        self._steps = array("d", bytes(8 * (_BINS + 1)))  # what is added to the level where a bin begins
+
+    def add(self, start: float, end: float, amount: float) -> None:
+        """Let `amount` hold from `start` to `end`, in seconds."""
+        start, end = max(start, 0.0), max(end, 0.0)
+        if end <= start:
+            return
+        self.area += amount * (end - start)
+        self._end = max(self._end, end)
+        self._width = self._width or 2 * end / _BINS
+        while end >= self._width * _BINS:
+            self._double()
+        self._change(start, amount)
+        self._change(end, -amount)
+
+    def _change(self, time: float, amount: float) -> None:
+        bin = int(time / self._width)
+        self._areas[bin] += amount * ((bin + 1) * self._width - time)
+        self._steps[bin + 1] += amount
+
+    def _double(self) -> None:
+        """Make one bin of every two."""
+        areas, steps, width = self._areas, self._steps, self._width
+        self._areas = array("d", bytes(8 * _BINS))
+        self._steps = array("d", bytes(8 * (_BINS + 1)))
+        for bin in range(_BINS // 2):
+            self._areas[bin] = areas[2 * bin] + areas[2 * bin + 1] + width * steps[2 * bin + 1]
+            self._steps[bin] += steps[2 * bin]
+            self._steps[bin + 1] += steps[2 * bin + 1]
+        self._steps[_BINS // 2] += steps[_BINS]
+        self._width = 2 * width
+
+    def means(self, until: float, count: int) -> list[float]:
+        """The mean level in each of `count` equal parts of the time from 0 to `until`."""
+        totals = [0.0]
+        level = 0.0
+        for bin in range(_BINS):
+            level += self._steps[bin]
+            totals.append(totals[-1] + self._areas[bin] + level * self._width)
+        edges = [self._total(totals, until * part / count) for part in range(count + 1)]
+        length = until / count
+        return [(edges[part + 1] - edges[part]) / length if length > 0 else 0.0 for part in range(count)]
+
+    def _total(self, totals: list[float], time: float) -> float:
+        """The area up to a time; inside a bin it is taken to be spread evenly."""
+        if time >= self._end:
+            return totals[-1]
+        bin = int(time / self._width)
+        begin = bin * self._width
+        length = min(begin + self._width, self._end) - begin
+        return totals[bin] + (totals[bin + 1] - totals[bin]) * (time - begin) / length

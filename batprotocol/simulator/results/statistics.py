@@ -1,0 +1,118 @@
+"""The numbers worth having of a simulation, kept while it runs, in bounded memory."""
+
+from __future__ import annotations
+
+import math
+
+from batprotocol.model import FinalJobState
+from batprotocol.simulator.results.observing import JobRow, Observer, Totals
+from batprotocol.simulator.results.series import StepSeries
+
+__all__ = ["Statistics"]
+
+
+class _Spread:
+    """Sum and maximum of a number."""
+
+    __slots__ = ("maximum", "total")
+
+    def __init__(self) -> None:
+        self.total = 0.0
+        self.maximum = 0.0
+
+    def add(self, value: float) -> None:
+        self.total += value
+        self.maximum = max(self.maximum, value)
+
+    def mean(self, count: int) -> float:
+        return self.total / count if count else math.nan
+
+
+class Statistics(Observer):
+    """What the rows of jobs add up to.
+
+    Attributes:
+        counts: how many jobs ended in each `FinalJobState`.
+        waiting, slowdown, turnaround: total and maximum over the jobs that ran, in seconds (slowdown: without unit).
+        first_submission: the earliest submission of a job that ran, in seconds, or infinite.
+        last_finish: the last end of a job, in seconds, or 0.
+        computing: hosts in use over time; a host with two jobs counts twice.
+        queue: jobs that wait over time.
+        totals: what was told at the end, or None.
+    """
+
+    def __init__(self) -> None:
+        self.counts = dict.fromkeys(FinalJobState, 0)
+        self.waiting = _Spread()
+        self.slowdown = _Spread()
+        self.turnaround = _Spread()
+        self.first_submission = math.inf
+        self.last_finish = 0.0
+        self.computing = StepSeries()
+        self.queue = StepSeries()
+        self.totals: Totals | None = None
+
+    def job_ended(self, row: JobRow) -> None:
+        self.counts[row.final_state] += 1
+        start, runtime = row.starting_time, row.shown_execution_time
+        if start is None or runtime is None:
+            return
+        finish = start + runtime
+        turnaround = finish - row.submission_time
+        self.waiting.add(start - row.submission_time)
+        self.turnaround.add(turnaround)
+        self.slowdown.add(turnaround / runtime)
+        self.first_submission = min(self.first_submission, row.submission_time)
+        self.last_finish = max(self.last_finish, finish)
+        self.queue.add(row.submission_time, start, 1)
+        self.computing.add(start, finish, row.host_count)
+
+    def ended(self, totals: Totals) -> None:
+        self.totals = totals
+
+    @property
+    def job_count(self) -> int:
+        """How many jobs ended or were rejected."""
+        return sum(self.counts.values())
+
+    @property
+    def finished_count(self) -> int:
+        """How many jobs ran."""
+        return self.job_count - self.counts[FinalJobState.REJECTED]
+
+    @property
+    def makespan(self) -> float:
+        """Seconds from time 0, or from the first submission if that is before, to the last end of a job."""
+        return self.last_finish - min(0.0, self.first_submission)
+
+    def schedule(self) -> dict[str, str | int | float]:
+        """What Batsim's schedule.json holds, key by key; its means are over all jobs, rejected ones included."""
+        count, finished = self.job_count, self.finished_count
+        success = self.counts[FinalJobState.COMPLETED_SUCCESSFULLY]
+        totals = self.totals or Totals(nb_computing_machines=0)
+        return {
+            "batsim_version": "5.0.0-rc2",
+            "consumed_joules": totals.consumed_joules,
+            "makespan": self.makespan,
+            "max_slowdown": self.slowdown.maximum,
+            "max_turnaround_time": self.turnaround.maximum,
+            "max_waiting_time": self.waiting.maximum,
+            "mean_slowdown": self.slowdown.mean(count),
+            "mean_turnaround_time": self.turnaround.mean(count),
+            "mean_waiting_time": self.waiting.mean(count),
+            "nb_computing_machines": totals.nb_computing_machines,
+            "nb_grouped_switches": totals.nb_grouped_switches,
+            "nb_jobs": count,
+            "nb_jobs_finished": finished,
+            "nb_jobs_killed": finished - success,
+            "nb_jobs_rejected": count - finished,
+            "nb_jobs_success": success,
+            "nb_machine_switches": totals.nb_machine_switches,
+            "success_rate": success / count if count else math.nan,
+            "time_computing": totals.time_computing,
+            "time_idle": totals.time_idle,
+            "time_sleeping": totals.time_sleeping,
+            "time_switching_off": totals.time_switching_off,
+            "time_switching_on": totals.time_switching_on,
+            "time_unavailable": 0.0,
+        }

@@ -1,0 +1,144 @@
+"""`simulate`: a whole simulation of a scheduler in this very process, from the inputs to the result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
+from batprotocol.model import Message
+from batprotocol.simulator.batsim.simulator import Simulator
+from batprotocol.simulator.inputs import (
+    ExternalEventList,
+    Platform,
+    Workload,
+    read_external_events,
+    read_platform,
+    read_workload,
+)
+from batprotocol.simulator.results import JobRows, Observer, Observers, Result, ResultFiles, Statistics
+
+__all__ = ["DecisionComponent", "Player", "simulate"]
+
+Path: TypeAlias = str | os.PathLike[str]
+
+
+@runtime_checkable
+class DecisionComponent(Protocol):
+    """What can be simulated without a socket: something that says hello and answers messages, as values."""
+
+    def hello(self, text: str, /) -> Message:
+        """The first message, for these initialization data."""
+
+    def answer(self, message: Message, /) -> Message:
+        """The reply to a message."""
+
+
+@runtime_checkable
+class Player(Protocol):
+    """What shares the conversation of the simulator, so that each message is judged once, as `edc.Scheduler` does."""
+
+    def hello(self, text: str, /) -> Message:
+        """The first message, for these initialization data."""
+
+    def player(self, conversation: Conversation, /) -> Callable[[Message], Message]:
+        """What gives the reply to a message that the conversation knows, and tells the conversation of it."""
+
+
+def simulate(
+    platform: Platform | Path,
+    workloads: Workload | Path | Iterable[Workload | Path],
+    scheduler: Player | DecisionComponent,
+    *,
+    external_events: Iterable[ExternalEventList | Path] = (),
+    energy: bool = False,
+    rules: str = DEFAULT_RULE_SET,
+    exact: bool = False,
+    quirks: bool = False,
+    init: str = "",
+    output: str | None = None,
+    observers: Sequence[Observer] = (),
+    on_turn: Callable[[Message, Message], None] | None = None,
+) -> Result:
+    """Simulate a scheduler.
+
+    Args:
+        platform: the hosts, as a value or SimGrid's file.
+        workloads: what is submitted, one or several, as values or files (Batsim's JSON, the archive's SWF).
+        scheduler: a `batprotocol.edc.Scheduler`, or anything with the methods of `DecisionComponent`.
+        external_events: what happens besides, as values or files.
+        energy: whether energy is measured, which needs the wattages of all hosts.
+        rules: the rule set that both sides are checked with.
+        exact: advance step by step as SimGrid does: slower, and equal to Batsim even where things happen at one time.
+        quirks: also do what looks unintended in Batsim 5.0.0-rc2.
+        init: the initialization data.
+        output: what is put before the names of Batsim's result files (`out/`); None: nothing is written, and the rows
+            of the jobs are kept in memory.
+        observers: whom to tell what happens, besides.
+        on_turn: told of each message of the simulator and the reply to it.
+
+    Returns:
+        What the simulation came to. The same inputs give the same result.
+
+    Raises:
+        InputError: an input cannot be used.
+        RuleViolation: the scheduler asked for something that Batsim would not survive.
+        OSError: a file cannot be read or written.
+
+    >>> from batprotocol.edc import Scheduler
+    >>> from batprotocol.model import DelayProfile
+    >>> from batprotocol.simulator import Platform, StaticJob, Workload, simulate
+    >>> class OneByOne(Scheduler):
+    ...     def on_job_submitted(self, event):
+    ...         self.reply.add_execute_job(event.job_id, "0")
+    >>> result = simulate(Platform.homogeneous(4), Workload([StaticJob("1", 0.0, 1, DelayProfile(10.0))]), OneByOne())
+    >>> [(job.job_id, job.final_state.name, job.execution_time) for job in result.jobs]
+    [('1', 'COMPLETED_SUCCESSFULLY', 10.0)]
+    """
+    hosts = platform if isinstance(platform, Platform) else read_platform(platform, energy=energy)
+    given = [workloads] if isinstance(workloads, Workload | str | os.PathLike) else workloads
+    statistics, rows = Statistics(), JobRows()
+    watching: list[Observer] = [statistics, *observers]
+    watching.append(rows if output is None else ResultFiles(output, energy=energy, statistics=statistics))
+    simulator = Simulator(
+        hosts,
+        [
+            each
+            if isinstance(each, Workload)
+            else read_workload(each, name=f"w{number}", compositions=rules != DEFAULT_RULE_SET, quirks=quirks)
+            for number, each in enumerate(given)
+        ],
+        external_events=[
+            each if isinstance(each, ExternalEventList) else read_external_events(each, quirks=quirks)
+            for each in external_events
+        ],
+        energy=energy,
+        rules=rules,
+        exact=exact,
+        quirks=quirks,
+        observer=Observers(watching),
+        init=init,
+    )
+    _play(simulator, scheduler, on_turn)
+    return Result(
+        statistics,
+        hosts=len(hosts.computation_hosts),
+        energy=energy,
+        rows=rows.rows if output is None else output,
+    )
+
+
+def _play(
+    simulator: Simulator, scheduler: Player | DecisionComponent, on_turn: Callable[[Message, Message], None] | None
+) -> None:
+    """All turns of a simulation."""
+    message: Message | None = simulator.begin(scheduler.hello(simulator.init))
+    shares = isinstance(scheduler, Player)
+    answer = scheduler.player(simulator.conversation) if isinstance(scheduler, Player) else scheduler.answer
+    turn = simulator.turn_judged if shares else simulator.turn
+    while message is not None:
+        reply = answer(message)
+        if on_turn is not None:
+            on_turn(message, reply)
+        message = turn(reply)

@@ -1,0 +1,218 @@
+"""Recorded simulations played back: what the embedded Batsim says to the recorded replies, beside what Batsim said.
+
+As a program it plays runs back and tells where they first differ: `python tests/simulator/playback.py [-v] [WORD ...]`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import tarfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from support import CORPUS, DATA, SHARED, read_run
+
+from batprotocol.errors import RuleViolation
+from batprotocol.model import Doubles, Message
+from batprotocol.simulator.batsim.simulator import Simulator
+from batprotocol.simulator.inputs.event_lists import read_external_events
+from batprotocol.simulator.inputs.platform_xml import read_platform
+from batprotocol.simulator.inputs.workload_json import read_workload_json
+from batprotocol.simulator.results import Observer
+from batprotocol.wire import FORMATS, frames
+
+RUNS = SHARED / "runs"
+CLOSE = 1e-9
+
+_IGNORED = {"batsim_arguments", "batsim_execution_context_json", "filename", "batsim_commit"}
+_ORDERLESS = {"properties", "zone_properties", "profiles"}
+
+
+class Run(NamedTuple):
+    """A recorded run: how Batsim was run, and what both sides said."""
+
+    name: str
+    info: dict[str, Any]
+    inputs: Path
+    hello: frames.Hello
+    init: str
+    told: list[Message]
+    replies: list[Message]
+    files: dict[str, str]
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether the embedded Batsim can be expected to do it: no SMPI, no abort, all inputs at hand."""
+        return self.info["batsim_rc"] in (0, 1) and "smpi" not in self.name and self._has_traces()
+
+    def _has_traces(self) -> bool:
+        for name in self.workloads:
+            path = self.inputs / "workloads" / f"{name}.json"
+            profiles = json.loads(path.read_text())["profiles"].values() if path.exists() else [{"filename": "x"}]
+            if not all((path.parent / each["filename"]).exists() for each in profiles if "filename" in each):
+                return False
+        return True
+
+    @property
+    def workloads(self) -> list[str]:
+        given = self.info["workload"]
+        return [given] if isinstance(given, str) else list(given)
+
+    def simulator(self, *, exact: bool = True, quirks: bool = True, observer: Observer | None = None) -> Simulator:
+        """The embedded Batsim with the inputs and options of the run."""
+        arguments = self.info["batsim_args"]
+        roles = [(arguments[i + 1], arguments[i + 2]) for i, word in enumerate(arguments) if word == "-r"]
+        mmax = int(arguments[arguments.index("--mmax") + 1]) if "--mmax" in arguments else None
+        paths = [self.inputs / "workloads" / f"{name}.json" for name in self.workloads]
+        if "--mmax-workload" in arguments:
+            mmax = max(json.loads(path.read_text())["nb_res"] for path in paths)
+        energy = "--energy-host" in arguments
+        lists = [name.split("/")[-1] for name in self.info["batsim_command"] if name.endswith(".txt")]
+        return Simulator(
+            read_platform(
+                self.inputs / "platforms" / f"{self.info['platform']}.xml", roles=roles, mmax=mmax, energy=energy
+            ),
+            [read_workload_json(path, name=f"w{number}", quirks=quirks) for number, path in enumerate(paths)],
+            external_events=[read_external_events(self.inputs / "events" / name) for name in lists],
+            energy=energy,
+            exact=exact,
+            quirks=quirks,
+            observer=observer,
+            init=self.init,
+        )
+
+
+def recorded_runs() -> tuple[Path, ...]:
+    """The archives: all of them where they are present, else the few kept with the tests."""
+    if RUNS.is_dir():
+        return (*sorted(RUNS.glob("*.tar.xz")), *sorted(CORPUS.glob("*.tar.xz")))
+    return tuple(sorted((DATA / "simulations").glob("*.tar.xz")))
+
+
+@cache
+def read(archive: Path) -> Run:
+    """Read an archive."""
+    messages = read_run(archive)
+    hello = frames.decode_hello(messages[1].data)
+    decode = FORMATS[hello.format].decode
+    files = {}
+    with tarfile.open(archive) as tar:
+        for member in tar.getmembers():
+            if member.name.endswith((".json", ".csv", ".txt")) and "twin" not in member.name:
+                handle = tar.extractfile(member)
+                assert handle is not None
+                files[member.name.removeprefix("./")] = handle.read().decode()
+    if not RUNS.is_dir():
+        inputs = DATA / "simulations" / "inputs"
+    else:
+        inputs = RUNS / "inputs" if archive.parent == RUNS else SHARED / "inputs"
+    return Run(
+        archive.name.removesuffix(".tar.xz"),
+        json.loads(files.pop("run.json")),
+        inputs,
+        hello,
+        frames.decode_init(messages[0].data),
+        [decode(message.data) for message in messages[2::2]],
+        [decode(message.data) for message in messages[3::2]],
+        files,
+    )
+
+
+def differences(ours: Any, theirs: Any, path: str = "") -> Iterator[str]:
+    """Where two messages differ, times and amounts by more than rounding."""
+    if isinstance(ours, float) and isinstance(theirs, float | int):
+        if not math.isclose(ours, theirs, rel_tol=CLOSE, abs_tol=1e-11) and not (ours != ours and theirs != theirs):
+            yield f"{path}: {ours!r}, and Batsim {theirs!r}"
+    elif isinstance(ours, tuple | Doubles) and isinstance(theirs, tuple | Doubles):
+        if len(ours) != len(theirs):
+            yield f"{path}: {_short(ours)}, and Batsim {_short(theirs)}"
+            return
+        for index, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
+            yield from differences(mine, other, f"{path}[{index}]")
+    elif isinstance(ours, msgspec.Struct) and type(ours) is type(theirs):
+        for name in ours.__struct_fields__:
+            mine, other = getattr(ours, name), getattr(theirs, name)
+            if name in _IGNORED and not isinstance(ours, type(None)):
+                continue
+            if name in _ORDERLESS and mine and other:
+                mine, other = sorted(mine, key=repr), sorted(other, key=repr)
+                mine, other = tuple(mine), tuple(other)
+            yield from differences(mine, other, f"{path}.{name}" if path else name)
+    elif ours != theirs:
+        yield f"{path}: {_short(ours)}, and Batsim {_short(theirs)}"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, tuple) and value and isinstance(value[0], msgspec.Struct):
+        return (
+            "["
+            + ", ".join(
+                f"{type(each).__name__.removesuffix('Event')}"
+                f"({getattr(each, 'job_id', getattr(each, 'id', getattr(each, 'call_me_later_id', '')))}@"
+                f"{getattr(each, 'timestamp', 0):.9f})"
+                for each in value
+            )
+            + "]"
+        )
+    return repr(value)[:200]
+
+
+def play(run: Run, simulator: Simulator) -> Iterator[str]:
+    """Play the recorded replies to a simulator: how what it says differs, up to the first message that does."""
+    try:
+        message: Message | None = simulator.begin(run.hello.message)
+        for number, (told, reply) in enumerate(zip(run.told, run.replies, strict=False)):
+            if message is None:
+                yield f"message {2 + 2 * number}: nothing, and Batsim {_short(told.events)}"
+                return
+            found = [f"message {2 + 2 * number}: {text}" for text in differences(message, told)]
+            yield from found
+            if found:
+                return
+            message = simulator.turn(reply)
+    except RuleViolation as violation:
+        if run.info["batsim_rc"] == 0 or violation.violations[0].severity != "deadlock":
+            yield str(violation)
+        return
+    if message is not None and len(run.told) == len(run.replies):
+        yield f"the end: {_short(message.events)}, and Batsim nothing"
+    if run.info["batsim_rc"] == 1:
+        yield "the end: no deadlock"
+
+
+def main(*words: str) -> None:
+    """Play runs back, and tell where they differ."""
+    verbose = "-v" in words
+    fast = "--fast" in words
+    words = tuple(word for word in words if not word.startswith("-"))
+    equal = compared = 0
+    for archive in recorded_runs():
+        if words and not any(word in archive.name for word in words):
+            continue
+        run = read(archive)
+        if not run.is_comparable:
+            continue
+        compared += 1
+        try:
+            found = list(play(run, run.simulator(exact=not fast, quirks=not fast)))
+        except Exception as error:
+            if verbose:
+                raise
+            found = [f"{type(error).__name__}: {error}"]
+        equal += not found
+        if found:
+            print(f"{run.name}: {len(found)}")
+            for text in found[:6]:
+                print(f"    {text[:700]}")
+    print(f"{equal} of {compared} runs are equal")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

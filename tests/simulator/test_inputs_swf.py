@@ -1,0 +1,118 @@
+"""Files in the Standard Workload Format: what becomes of their fields, and how damaged ones are refused."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from batprotocol.errors import InputError
+from batprotocol.model import DelayProfile
+from batprotocol.simulator.inputs import Workload, read_swf, read_workload
+
+WITHOUT_ENGINE = True
+
+HEADER = "; Computer: somewhere\n; MaxNodes: 8\n;   MaxProcs: 64\n;\n"
+
+
+def line(job: int = 1, submit: float = 0, run: float = 10, given: int = 4, asked: int = -1, limit: float = -1) -> str:
+    return f"{job} {submit:g} 3 {run:g} {given} -1 -1 {asked} {limit:g} -1 1 5 5 -1 1 -1 -1 -1\n"
+
+
+def read(tmp_path: Path, text: str, name: str = "log.swf") -> Workload:
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
+    return read_swf(path)
+
+
+def test_what_becomes_of_the_fields(tmp_path: Path) -> None:
+    text = HEADER + line(3, 7, 10.5, 4, 6, 60) + "\n" + line(1, 7, 20, 5, -1, 0) + line(2, 1, 20, -1, 1)
+    workload = read(tmp_path, text)
+    assert workload.skipped == 0
+    assert workload.resource_count == 64
+    assert [
+        (time, id, job.resource_request, job.walltime, workload.profiles[job.profile_id].profile)
+        for time, id, job in workload
+    ] == [
+        (1.0, "w0!2", 1, None, DelayProfile(20.0)),
+        (7.0, "w0!1", 5, None, DelayProfile(20.0)),
+        (7.0, "w0!3", 6, 60.0, DelayProfile(10.5)),
+    ]
+
+
+def test_jobs_that_cannot_run_are_skipped_and_counted(tmp_path: Path) -> None:
+    text = line(1, run=-1) + line(2, run=0) + line(3, given=0, asked=0) + line(4, given=-1) + line(5)
+    workload = read(tmp_path, text)
+    assert [id for _, id, _ in workload] == ["w0!5"]
+    assert workload.skipped == workload.named("w7").skipped == 4
+
+
+def test_the_size_of_the_machine_is_that_of_its_largest_job_if_the_header_does_not_tell(tmp_path: Path) -> None:
+    assert read(tmp_path, line(1, given=9) + line(2, given=4)).resource_count == 9
+    assert read(tmp_path, "; MaxNodes: 12\n" + line(1, given=9)).resource_count == 12
+    assert read(tmp_path, "").resource_count == 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(1, 50), st.integers(1, 9)), max_size=20), st.booleans())
+def test_compressed_or_not(
+    tmp_path_factory: pytest.TempPathFactory, jobs: list[tuple[int, int, int]], compressed: bool
+) -> None:
+    text = HEADER + "".join(line(number, *job) for number, job in enumerate(jobs))
+    path = tmp_path_factory.getbasetemp() / ("log.swf.gz" if compressed else "log.swf")
+    path.write_bytes(gzip.compress(text.encode()) if compressed else text.encode())
+    workload = read_workload(path, name="w3")
+    expected = sorted((submit, f"w3!{number}", given) for number, (submit, _, given) in enumerate(jobs))
+    assert [(time, id, job.resource_request) for time, id, job in workload] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1 2 3\n", "18 fields, but this line has 3"),
+        ("1 " * 19, "but this line has 19"),
+        (line().replace(" 10 ", " ten "), r"field 4 \(run time\): expected a number, got 'ten'"),
+        (line().replace(" 10 ", " nan "), "field 4"),
+        (line().replace(" 10 ", " 1e9 "), "field 4"),
+        (line().replace("1 0 ", "1 0_0 ", 1), r"field 2 \(submit time\)"),
+        (line().replace(" 4 ", " 4.5 "), "a whole number of processors"),
+        (line().replace(" 4 ", " 99999999999 "), "a whole number of processors"),
+        (line(-5), "field 1"),
+        ("x" * 100_000, "bytes or more"),
+    ],
+)
+def test_wrong_lines_are_refused_with_their_number(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        read(tmp_path, HEADER + line(7) + text)
+    assert caught.value.line == 6
+    assert caught.value.file.endswith("log.swf")
+
+
+def test_two_jobs_of_one_number_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"jobs\[0\] has the id '1', too"):
+        read(tmp_path, line(1) + line(1))
+
+
+@pytest.mark.parametrize("cut", [3, 11, 40, 200, 300])
+def test_damaged_files_are_refused(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "log.swf.gz"
+    whole = gzip.compress("".join(line(number) for number in range(1000)).encode())
+    for data in (whole[:cut], whole[:cut] + b"\xff\xff\xff" + whole[cut + 3 :]):
+        path.write_bytes(data)
+        with pytest.raises(InputError):
+            read_swf(path)
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_get_anything_but_an_input_error_out_of_the_reader(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "hostile.swf"
+    for content in (data, line().encode() + data, b"\x1f\x8b" + data, gzip.compress(data)):
+        path.write_bytes(content)
+        try:
+            read_swf(path)
+        except InputError as error:
+            assert error.file == str(path)  # noqa: PT017

@@ -1,0 +1,129 @@
+"""Recorded simulations played back: the embedded Batsim says what Batsim said, whatever happens to it between turns."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import playback
+import pytest
+from support import SHARED
+
+from batprotocol.errors import RuleViolation
+from batprotocol.simulator import Simulator
+
+WITHOUT_ENGINE = True
+
+RUNS = [archive for archive in playback.recorded_runs() if playback.read(archive).is_comparable]
+UNTIED = [archive for archive in RUNS if playback.read(archive).info.get("tie_sensitive") is False]
+COPIED = [archive for archive in RUNS if 10 < len(playback.read(archive).told) < 150 and "json" not in archive.name]
+
+OTHERWISE = {
+    "PowerSaver__power-p__energy_platform_homogeneous__binary": "a task needs just its walltime: rounding decides",
+    "plan__storage-p__storages__binary": "Batsim writes to a storage as much as it reads",
+    "plan__roles-p__small_platform_pfs0__binary": "Batsim writes to a storage as much as it reads",
+}
+"""The runs that nobody calls sensitive, in which the fast mode says something else than Batsim, and why."""
+
+
+def name(archive: Path) -> str:
+    return archive.name.removesuffix(".tar.xz")
+
+
+@pytest.mark.parametrize("archive", RUNS, ids=name)
+def test_the_same_messages(archive: Path) -> None:
+    run = playback.read(archive)
+    assert not list(playback.play(run, run.simulator()))
+
+
+@pytest.mark.parametrize("archive", UNTIED, ids=name)
+def test_the_same_messages_fast(archive: Path) -> None:
+    run = playback.read(archive)
+    found = list(playback.play(run, run.simulator(exact=False, quirks=False)))
+    assert bool(found) == (run.name in OTHERWISE), found
+
+
+def said(run: playback.Run, simulator: Simulator, between: Callable[[Simulator], Simulator] | None) -> list[Any]:
+    """All that a simulator says to the recorded replies, and how it ends."""
+    messages: list[Any] = []
+    message: Any = simulator.begin(run.hello.message)
+    try:
+        for number, reply in enumerate(run.replies):
+            messages.append(message)
+            if message is None:
+                break
+            if between is not None and number % 10 == 3:
+                simulator = between(simulator)
+            message = simulator.turn(reply)
+    except RuleViolation as violation:
+        message = str(violation)
+    return [*messages, message]
+
+
+@pytest.mark.parametrize("exact", [True, False], ids=["exact", "fast"])
+@pytest.mark.parametrize("archive", COPIED, ids=name)
+def test_it_goes_on_when_pickled(archive: Path, exact: bool) -> None:
+    run = playback.read(archive)
+
+    def pickled(simulator: Simulator) -> Simulator:
+        restored = pickle.loads(pickle.dumps(simulator))
+        assert isinstance(restored, Simulator)
+        return restored
+
+    expected = said(run, run.simulator(exact=exact, quirks=exact), None)
+    assert said(run, run.simulator(exact=exact, quirks=exact), pickled) == expected
+
+
+@pytest.mark.parametrize("exact", [True, False], ids=["exact", "fast"])
+def test_a_copy_and_the_original_both_go_on(exact: bool) -> None:
+    for archive in COPIED[:8]:
+        run = playback.read(archive)
+        copies: list[Simulator] = []
+
+        def copied(simulator: Simulator, copies: list[Simulator] = copies) -> Simulator:
+            copies.append(copy.deepcopy(simulator))
+            return simulator
+
+        expected = said(run, run.simulator(exact=exact, quirks=exact), copied)
+        for number, left in enumerate(copies):
+            begun = 3 + 10 * number
+            messages: list[Any] = []
+            try:
+                for reply in run.replies[begun:]:
+                    message = left.turn(reply)
+                    messages.append(message)
+                    if message is None:
+                        break
+            except RuleViolation as violation:
+                messages.append(str(violation))
+            assert messages == expected[begun + 1 : begun + 1 + len(messages)]
+
+
+def test_there_is_something_to_play_back() -> None:
+    features = {feature for archive in RUNS for feature in playback.read(archive).info.get("features", ())}
+    assert len(RUNS) >= 50
+    assert len(UNTIED) >= 20
+    assert {
+        "killed",
+        "probes",
+        "energy",
+        "usage_trace",
+        "external_events",
+        "several_workloads",
+        "walltime_reached",
+    } <= (features)
+
+
+def test_differences_are_found() -> None:
+    run = playback.read(next(archive for archive in RUNS if "plan__storage-p" in archive.name))
+    assert list(playback.play(run, run.simulator(quirks=False)))
+    told = run.told[1]
+    assert list(playback.differences(told, run.told[2]))
+    assert not list(playback.differences(told, told))
+
+
+def test_all_runs_are_here() -> None:
+    assert not SHARED.is_dir() or len(RUNS) >= 130

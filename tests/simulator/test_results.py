@@ -1,0 +1,345 @@
+"""Results: Batsim's files, byte for byte where Batsim's own are at hand, and the numbers that sum them up."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import json
+import math
+import pickle
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from batprotocol.model import FinalJobState
+from batprotocol.simulator.results import (
+    EnergyRow,
+    JobRow,
+    JobRows,
+    MachineStatesRow,
+    Observer,
+    Observers,
+    PStateRow,
+    Result,
+    ResultFiles,
+    Statistics,
+    Totals,
+    read_jobs,
+    write_real_execution,
+)
+from batprotocol.simulator.results.series import StepSeries
+
+WITHOUT_ENGINE = True
+
+STATES = [state for state in FinalJobState if state is not FinalJobState.REJECTED]
+
+
+def job(id: str = "1", submitted: float = 0.0, start: float = 0.0, runtime: float = 1.0, hosts: str = "0") -> JobRow:
+    return JobRow(
+        job_id=id,
+        workload_name="w0",
+        profile="w0!p",
+        submission_time=submitted,
+        requested_number_of_resources=1,
+        requested_time=None,
+        final_state=FinalJobState.COMPLETED_SUCCESSFULLY,
+        starting_time=start,
+        execution_time=runtime,
+        allocated_resources=hosts,
+        consumed_energy=-1.0,
+    )
+
+
+def rejected(id: str = "r") -> JobRow:
+    return JobRow(
+        job_id=id,
+        workload_name="w0",
+        profile="w0!p",
+        submission_time=3.0,
+        requested_number_of_resources=7,
+        requested_time=10.0,
+        final_state=FinalJobState.REJECTED,
+    )
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> list[JobRow]:
+    """Jobs, one after the other, with times of six decimals."""
+    found = []
+    for number in range(draw(st.integers(0, 12))):
+        submitted = draw(st.integers(0, 10**8)) / 1e6
+        if draw(st.booleans()):
+            found.append(rejected(f"r{number}"))
+            continue
+        found.append(
+            JobRow(
+                job_id=draw(st.sampled_from((f"j{number}", f'é,"{number}'))),
+                workload_name="w0",
+                profile="w0!p",
+                submission_time=submitted,
+                requested_number_of_resources=draw(st.integers(0, 9)),
+                requested_time=draw(st.none() | st.sampled_from((0.0, 5.0))),
+                final_state=draw(st.sampled_from(STATES)),
+                starting_time=submitted + draw(st.integers(0, 10**7)) / 1e6,
+                execution_time=draw(st.integers(1, 10**8)) / 1e6,
+                allocated_resources=draw(st.sampled_from(("0", "0-3", "0-1 8"))),
+                consumed_energy=draw(st.sampled_from((-1.0, 0.0, 12.5))),
+            )
+        )
+    return found
+
+
+# Files
+
+
+def test_rows_are_written_as_batsim_writes_them(tmp_path: Path) -> None:
+    files = ResultFiles(f"{tmp_path}/made/out_", energy=True)
+    files.pstates_changed(PStateRow(0.0, "0-5", 0))
+    files.pstates_changed(PStateRow(7.00003, "1 3", -2))
+    files.energy_read(EnergyRow(2.00004, 600.0120016, "s", 540.0, 300.0))
+    files.energy_read(EnergyRow(2.00004, 600.0120016, "e", 540.0, None))
+    files.machine_states(MachineStatesRow(12345678.0, 1, 2, 3, 4, 5))
+    files.machine_states(MachineStatesRow(0.00005, 0, 0, 0, 4, 2))
+    files.job_ended(job("a", 7.0, 7.00006, 0.00003, "1 5"))
+    files.job_ended(rejected())
+    files.job_ended(job("zero", 0.0, 1.0, 0.0))
+    files.ended(Totals(nb_computing_machines=6))
+    written = {path.name: path.read_text() for path in (tmp_path / "made").iterdir()}
+    assert written["out_pstate_changes.csv"] == "time,machine_id,new_pstate\n0,0-5,0\n7.00003,1 3,-2\n"
+    assert written["out_consumed_energy.csv"].splitlines()[1:] == [
+        "2.000040,600.012002,s,540.000000,300.000000",
+        "2.000040,600.012002,e,540.000000,NA",
+    ]
+    assert written["out_machine_states.csv"].splitlines()[1:] == ["1.23457e+07,1,2,3,4,5", "5e-05,0,0,0,4,2"]
+    times = "7.000060,0.000030,7.000090,0.000060,0.000090,3.000000"
+    of_nothing = "1.000000,0.000010,1.000010,1.000000,1.000010,100001.000000"
+    assert written["out_jobs.csv"].splitlines()[1:] == [
+        f"a,w0,w0!p,7.000000,1,-1.000000,1,COMPLETED_SUCCESSFULLY,{times},1 5,-1.000000,",
+        "r,w0,w0!p,3.000000,7,10.000000,0,REJECTED,,,,,,,,,",
+        f"zero,w0,w0!p,0.000000,1,-1.000000,1,COMPLETED_SUCCESSFULLY,{of_nothing},0,-1.000000,",
+    ]
+
+
+def test_an_empty_simulation_has_means_that_are_no_numbers(tmp_path: Path) -> None:
+    ResultFiles(f"{tmp_path}/").ended(Totals(nb_computing_machines=4))
+    text = (tmp_path / "schedule.json").read_text()
+    assert '"mean_slowdown": -nan,\n' in text
+    assert '"makespan": 0.000000,\n' in text
+    assert text.endswith('  "time_unavailable": 0.000000\n}\n')
+
+
+def test_a_simulation_that_did_not_come_to_its_end_has_no_schedule(tmp_path: Path) -> None:
+    files = ResultFiles(f"{tmp_path}/", machine_states=False, pstate_changes=False)
+    files.job_ended(job())
+    files.ended(Totals(nb_computing_machines=4, complete=False))
+    assert [path.name for path in tmp_path.iterdir()] == ["jobs.csv"]
+    assert len((tmp_path / "jobs.csv").read_text().splitlines()) == 2
+
+
+@given(rows())
+def test_rows_survive_being_written_and_read(
+    tmp_path_factory: pytest.TempPathFactory, given_rows: list[JobRow]
+) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    files = ResultFiles(f"{folder}/")
+    for row in given_rows:
+        files.job_ended(row)
+    files.flush()
+    again = list(read_jobs(folder / "jobs.csv"))
+    assert [row.job_id for row in again] == [row.job_id for row in given_rows]
+    for one, other in zip(again, given_rows, strict=True):
+        for name in one.__struct_fields__:
+            assert getattr(one, name) == pytest.approx(getattr(other, name), abs=1e-6)
+    with (folder / "jobs.csv").open(newline="") as file:
+        for line, row in zip(csv.DictReader(file), given_rows, strict=True):
+            assert (line["job_id"], line["success"]) == (row.job_id, str(int(row.success)))
+
+
+def test_files_that_are_no_results_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "jobs.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match=r"no jobs\.csv"):
+        list(read_jobs(tmp_path / "jobs.csv"))
+
+
+@given(st.lists(st.sampled_from(("row", "pickle", "copy", "flush")), max_size=30))
+def test_files_go_on_where_they_were_when_pickled(tmp_path_factory: pytest.TempPathFactory, steps: list[str]) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    files = ResultFiles(f"{folder}/copied_")
+    plain = ResultFiles(f"{folder}/plain_")
+    for number, step in enumerate(steps):
+        if step == "row":
+            files.job_ended(job(str(number)))
+            plain.job_ended(job(str(number)))
+        elif step == "flush":
+            files.flush()
+        else:
+            before = files
+            files = pickle.loads(pickle.dumps(files)) if step == "pickle" else copy.deepcopy(files)
+            before.job_ended(job("what the original goes on with is written over"))
+            before.flush()
+    files.ended(Totals(nb_computing_machines=1))
+    plain.ended(Totals(nb_computing_machines=1))
+    for name in ("jobs.csv", "machine_states.csv", "schedule.json"):
+        assert (folder / f"copied_{name}").read_text() == (folder / f"plain_{name}").read_text()
+
+
+def test_many_rows_are_written_as_they_come(tmp_path: Path) -> None:
+    files = ResultFiles(f"{tmp_path}/")
+    for number in range(2000):
+        files.job_ended(job(str(number)))
+    assert (tmp_path / "jobs.csv").stat().st_size > 100_000
+    assert len(pickle.dumps(files)) < 200_000
+
+
+def test_what_the_simulation_took_of_the_machine(tmp_path: Path) -> None:
+    write_real_execution(f"{tmp_path}/", edc_seconds=1.5, simulation_seconds=2.0)
+    found = json.loads((tmp_path / "real_exec_info.json").read_text())
+    assert list(found) == ["memory_VmHWM_kB", "memory_VmPeak_kB", "time_in_edc_seconds", "time_in_simu_seconds"]
+    assert found["time_in_edc_seconds"] == 1.5
+    assert found["memory_VmPeak_kB"] >= found["memory_VmHWM_kB"] >= 0
+
+
+def test_several_observers_are_told_everything() -> None:
+    told: list[tuple[int, str]] = []
+
+    class Watcher(Observer):
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def job_ended(self, row: JobRow) -> None:
+            told.append((self.number, row.job_id))
+
+        def machine_states(self, row: MachineStatesRow) -> None:
+            told.append((self.number, "states"))
+
+        def pstates_changed(self, row: PStateRow) -> None:
+            told.append((self.number, "pstates"))
+
+        def energy_read(self, row: EnergyRow) -> None:
+            told.append((self.number, "energy"))
+
+        def ended(self, totals: Totals) -> None:
+            told.append((self.number, "end"))
+
+    both = Observers([Watcher(1), Observer(), Watcher(2)])
+    both.job_ended(job("a"))
+    both.machine_states(MachineStatesRow(0.0, 0, 0, 0, 0, 0))
+    both.pstates_changed(PStateRow(0.0, "0", 0))
+    both.energy_read(EnergyRow(0.0, 0.0, "s", 0.0, None))
+    both.ended(Totals(nb_computing_machines=1))
+    words = ("a", "states", "pstates", "energy", "end")
+    assert told == [(number, word) for word in words for number in (1, 2)]
+
+
+# Numbers
+
+
+@given(rows())
+def test_numbers_are_those_of_the_rows(given_rows: list[JobRow]) -> None:
+    statistics = Statistics()
+    for row in given_rows:
+        statistics.job_ended(row)
+    ran = [row for row in given_rows if row.starting_time is not None]
+    assert statistics.job_count == len(given_rows)
+    assert statistics.finished_count == len(ran)
+    schedule = statistics.schedule()
+    assert schedule["nb_jobs_rejected"] == len(given_rows) - len(ran)
+    assert schedule["nb_jobs_success"] == sum(row.success for row in ran)
+    assert schedule["nb_jobs_killed"] == sum(not row.success for row in ran)
+    assert schedule["makespan"] == max((row.finish_time or 0.0 for row in ran), default=0.0)
+    assert schedule["max_slowdown"] == pytest.approx(max((row.stretch or 0.0 for row in ran), default=0.0))
+    assert schedule["max_waiting_time"] == pytest.approx(max((row.waiting_time or 0.0 for row in ran), default=0.0))
+    result = Result(statistics, hosts=9, rows=given_rows)
+    if ran:
+        mean = sum(row.turnaround_time or 0.0 for row in ran)
+        assert schedule["mean_turnaround_time"] == pytest.approx(mean / len(given_rows))
+        assert result.mean_turnaround_time == pytest.approx(mean / len(ran))
+        area = sum((row.execution_time or 0.0) * row.host_count for row in ran)
+        assert result.utilisation == pytest.approx(area / 9 / result.makespan)
+        parts = result.utilisation_over_time(7)
+        assert sum(parts) / 7 == pytest.approx(result.utilisation, rel=1e-6)
+        waited = sum(row.waiting_time or 0.0 for row in ran)
+        assert sum(result.queue_over_time(5)) / 5 * result.makespan == pytest.approx(waited, rel=1e-6, abs=1e-6)
+    else:
+        assert math.isnan(result.mean_turnaround_time)
+        assert result.utilisation == 0.0
+    assert list(result.jobs) == given_rows
+    assert pickle.loads(pickle.dumps(result)).makespan == result.makespan
+
+
+_interval = st.tuples(st.floats(-10, 1e5), st.floats(0, 1e5), st.integers(1, 9))
+
+
+@given(st.lists(_interval, max_size=20), st.integers(1, 40))
+def test_levels_over_time_are_means_of_what_was_added(intervals: list[tuple[float, float, int]], parts: int) -> None:
+    series = StepSeries()
+    for start, length, amount in intervals:
+        series.add(start, start + length, amount)
+    until = max((start + length for start, length, _ in intervals), default=1.0) + 1.0
+    means = series.means(until, parts)
+    width = until / parts
+    bin_width = until / 256
+    for part, mean in enumerate(means):
+        first, last = part * width, (part + 1) * width
+        exact = sum(
+            amount * max(min(start + length, last) - max(start, first, 0.0), 0.0) for start, length, amount in intervals
+        )
+        # What begins or ends inside a bin is spread over it.
+        slack = 2 * bin_width * sum(amount for _, _, amount in intervals) + 1e-6
+        assert abs(mean * width - exact) <= slack
+    total = sum(amount * max(start + length - max(start, 0.0), 0.0) for start, length, amount in intervals)
+    assert sum(means) * width == pytest.approx(total, rel=1e-6, abs=1e-3)
+
+
+def test_a_series_stays_small() -> None:
+    series = StepSeries()
+    for number in range(2000):
+        series.add(number * 1e6, number * 1e6 + 5e5, 1)
+    assert len(pickle.dumps(series)) < 40_000
+    assert series.means(2e9, 4) == pytest.approx([0.5] * 4, rel=1e-2)
+
+
+def summary(result: Result, width: int = 80) -> str:
+    console = Console(width=width, file=None, record=True, color_system=None)
+    with console.capture() as captured:
+        console.print(result.summary())
+    return captured.get()
+
+
+def test_the_summary_tells_numbers_and_draws_charts() -> None:
+    statistics = Statistics()
+    for number in range(40):
+        statistics.job_ended(job(str(number), 0.0, number * 100.0, 100.0, "0-7"))
+    statistics.job_ended(rejected())
+    statistics.ended(Totals(nb_computing_machines=16, consumed_joules=4.2e7, simulation_time=4000.0))
+    result = Result(statistics, hosts=16, energy=True)
+    text = summary(result)
+    for words in ("41 (40 succeeded, 1 rejected)", "4,000 s (1.11 h)", "50.0% of 16 hosts", "42 MJ", "jobs waiting"):
+        assert words in text
+    assert "█" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert max(map(len, summary(result, 40).splitlines())) <= 40
+    assert "makespan: 4,000 s (1.11 h)" in str(result)
+    assert result.consumed_joules == 4.2e7
+    assert result.is_complete
+
+
+def test_the_summary_of_nothing() -> None:
+    result = Result(Statistics(), hosts=4)
+    assert "jobs  0" in summary(result)
+    assert "did not come to its end" in summary(result)
+    assert result.consumed_joules is None
+
+
+def test_rows_are_kept_or_read_from_files(tmp_path: Path) -> None:
+    kept, statistics, files = JobRows(), Statistics(), ResultFiles(f"{tmp_path}/")
+    both = Observers([kept, statistics, files])
+    for row in (job("a"), rejected("b")):
+        both.job_ended(row)
+    both.ended(Totals(nb_computing_machines=1))
+    assert list(Result(statistics, hosts=1, rows=kept.rows).jobs) == list(
+        Result(statistics, hosts=1, rows=f"{tmp_path}/").jobs
+    )

@@ -1,0 +1,225 @@
+"""`batproto simulate`: what it takes, what it prints, and how it tells what is wrong."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from support import ROOT
+from test_cli import ENVIRONMENT, PROGRAM, run, run_here, run_on_terminal
+
+from batprotocol.simulator import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, read_jobs
+
+WITHOUT_ENGINE = True
+
+FCFS = f"{ROOT}/examples/fcfs.py:FCFS"
+WORKLOAD = {
+    "nb_res": 4,
+    "jobs": [{"id": str(n), "subtime": n, "res": 1 + n % 6, "profile": "d", "walltime": 50} for n in range(12)],
+    "profiles": {"d": {"type": "DelayProfile", "delay": 7}},
+}
+
+
+@pytest.fixture
+def workload(tmp_path: Path) -> Path:
+    path = tmp_path / "workload.json"
+    path.write_text(json.dumps(WORKLOAD))
+    return path
+
+
+def scheduler(tmp_path: Path, *lines: str) -> str:
+    """A scheduler that does this with each job submitted."""
+    body = "\n".join(f"        {line}" for line in lines)
+    path = tmp_path / "scheduler.py"
+    path.write_text(
+        "from batprotocol.edc import Scheduler\n\n\nclass Mine(Scheduler):\n"
+        f"    def on_job_submitted(self, event):\n{body}\n"
+    )
+    return f"{path}:Mine"
+
+
+def test_without_arguments_an_example_is_simulated() -> None:
+    result = run("simulate")
+    assert (result.status, result.err) == (0, "")
+    for words in ("250 (240 succeeded", "makespan", "waiting time", "slowdown", "utilisation", "of 32 hosts", "█"):
+        assert words in result.out
+    assert run_here("simulate").out == result.out
+
+
+def test_result_files_are_written_and_never_differ(tmp_path: Path) -> None:
+    for folder in ("first", "second/inner"):
+        result = run_here("simulate", FCFS, "--energy", "-o", tmp_path / folder)
+        assert result.status == 0
+        assert "MJ consumed" in result.out
+    first, second = tmp_path / "first", tmp_path / "second" / "inner"
+    names = sorted(path.name for path in first.iterdir())
+    assert names == [
+        "consumed_energy.csv",
+        "jobs.csv",
+        "machine_states.csv",
+        "pstate_changes.csv",
+        "real_exec_info.json",
+        "schedule.json",
+    ]
+    for name in names:
+        if name != "real_exec_info.json":  # it has how long it really took
+            assert (first / name).read_bytes() == (second / name).read_bytes()
+    assert len(list(read_jobs(first / "jobs.csv"))) == 250
+
+
+def test_a_workload_alone_gets_as_many_hosts_as_it_is_made_for(workload: Path) -> None:
+    result = run_here("simulate", FCFS, "-w", workload)
+    assert result.status == 0
+    assert "12 (8 succeeded, 4 rejected)" in result.out  # those for five and six hosts
+    assert "of 4 hosts" in result.out
+    assert "of 2 hosts" in run_here("simulate", FCFS, "-w", workload, "--mmax", "2").out
+
+
+def test_options_of_batsim(workload: Path, tmp_path: Path) -> None:
+    result = run_here("simulate", FCFS, "-p", EXAMPLE_PLATFORM, "-w", workload, "--mmax-workload")
+    assert "of 4 hosts" in result.out
+    roles = ("-r", "front0", "compute_node", "-m", "node3")
+    assert "role" in run_here("simulate", FCFS, "-p", EXAMPLE_PLATFORM, *roles).err
+    result = run_here("simulate", FCFS, "-p", EXAMPLE_PLATFORM, "-w", workload, "-r", "node3", "storage")
+    assert "of 31 hosts" in result.out
+    (tmp_path / "events").write_text('{"type": "generic", "timestamp": 1, "data": "x"}\n')
+    result = run_here("simulate", FCFS, "-w", workload, "-w", workload, "--events", tmp_path / "events")
+    assert "24 (16 succeeded, 8 rejected)" in result.out
+
+
+def test_logs_of_the_archive(tmp_path: Path) -> None:
+    path = tmp_path / "log.swf.gz"
+    lines = "".join(f"{n} {n} -1 10 2 -1 -1 2 20 -1 1 1 1 -1 1 -1 -1 -1\n" for n in range(1, 9))
+    unknown = "9 9 -1 -1 2 -1 -1 2 20 -1 1 1 1 -1 1 -1 -1 -1\n"
+    path.write_bytes(gzip.compress(f"; MaxProcs: 16\n{lines}{unknown}".encode()))
+    result = run_here("simulate", FCFS, "-w", path)
+    assert result.err == f"batproto: {path}: 1 job is left out, without a run time or processors\n"
+    assert "8 (8 succeeded)" in result.out
+    assert "of 16 hosts" in result.out
+
+
+@pytest.mark.parametrize("format", ["binary", "json"])
+def test_what_is_said_is_recorded(workload: Path, tmp_path: Path, format: str) -> None:
+    recorded = tmp_path / "run.tar.xz"
+    assert run_here("simulate", FCFS, "-w", workload, "--record", recorded, "--format", format).status == 0
+    assert "nothing wrong" in run_here("check", recorded).out
+    dumped = run_here("dump", "-e", "SimulationBegins", recorded).out
+    assert ("JSON" in dumped) == (format == "json")
+    assert str(workload) in dumped
+
+
+def test_a_component_at_an_endpoint(workload: Path, tmp_path: Path) -> None:
+    endpoint = f"ipc://{tmp_path}/edc.sock"
+    with subprocess.Popen([*PROGRAM, "run", FCFS, "--endpoint", endpoint], env=ENVIRONMENT) as process:
+        there = run("simulate", "--endpoint", endpoint, "-w", workload, "-o", tmp_path / "there")
+    assert (there.status, process.returncode) == (0, 0)
+    here = run_here("simulate", FCFS, "-w", workload, "-o", tmp_path / "here")
+    assert there.out == here.out
+    for name in ("jobs.csv", "schedule.json", "machine_states.csv"):
+        assert (tmp_path / "there" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ("{", r"workload\.json:1:2: "),
+        (json.dumps({**WORKLOAD, "jobs": [{**WORKLOAD["jobs"][0], "res": -1}]}), r"jobs\[0\]\.res: expected"),  # type: ignore[index]
+        (json.dumps({**WORKLOAD, "profiles": {}}), r"jobs\[0\]\.profile: there is no profile 'd'"),
+    ],
+)
+def test_wrong_inputs_are_told_with_their_place(tmp_path: Path, workload: Path, content: str, place: str) -> None:
+    workload.write_text(content)
+    result = run_here("simulate", FCFS, "-w", workload, "-o", tmp_path / "results")
+    assert result.status == 1
+    assert re.search(place, result.err)
+    assert len(result.err.splitlines()) == 1
+    assert not (tmp_path / "results").exists()
+
+
+def test_wrong_platforms_are_told_with_their_place(tmp_path: Path) -> None:
+    path = tmp_path / "platform.xml"
+    path.write_text('<platform version="4.1">\n<peer id="p"/></platform>')
+    result = run_here("simulate", FCFS, "-p", path)
+    assert result.status == 1
+    assert f"{path}:2:1: <peer> is not supported" in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("nowhere.py:X",), "there is no file 'nowhere.py'"),
+        ((FCFS, "--endpoint", "tcp://127.0.0.1:1"), "is enough"),
+        (("--library", "x", "--endpoint", "tcp://127.0.0.1:1"), "is enough"),
+        ((FCFS, "--mmax", "0"), "--mmax"),
+        ((FCFS, "--rules", "x"), "there is no rule set 'x'"),
+    ],
+)
+def test_wrong_usage(arguments: tuple[str, ...], sentence: str) -> None:
+    result = run_here("simulate", *arguments)
+    assert result.status == 2
+    assert sentence in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((FCFS, "-w", "/nowhere.json"), "/nowhere.json: no such file"),
+        ((FCFS, "-p", "/nowhere.xml"), "/nowhere.xml: no such file"),
+        (("--library", "/nowhere.so"), "/nowhere.so: it cannot be loaded"),
+        (("--endpoint", "nonsense"), "nonsense: this is no endpoint"),
+        ((FCFS, "--energy", "-w", EXAMPLE_WORKLOAD), "energy can only be measured on a platform that tells watts"),
+        ((FCFS, "-o", "/dev/null/x"), "/dev/null"),
+        ((FCFS, "--record", "/nowhere/run.tar.xz"), "/nowhere/run.tar.xz: no such file"),
+    ],
+)
+def test_what_cannot_be_used_is_told_in_a_sentence(arguments: tuple[str, ...], sentence: str) -> None:
+    result = run_here("simulate", *arguments)
+    assert result.status == 1
+    assert sentence in result.err
+    assert len(result.err.splitlines()) == 1
+
+
+def test_schedulers_that_break_rules_or_fail_are_told_of(tmp_path: Path, workload: Path) -> None:
+    broken = run_here("simulate", scheduler(tmp_path, 'self.reply.add_execute_job(event.job_id, "99")'), "-w", workload)
+    assert broken.status == 1
+    assert "RuleViolation" in broken.err
+    failing = run_here("simulate", scheduler(tmp_path, "return 1 / 0"), "-w", workload)
+    assert failing.status == 1
+    assert "return 1 / 0" in failing.err
+    assert failing.err.endswith(
+        f"batproto: the scheduler {tmp_path}/scheduler.py:Mine ended with a ZeroDivisionError\n"
+    )
+
+
+def test_a_scheduler_that_does_nothing_is_a_deadlock(tmp_path: Path, workload: Path) -> None:
+    result = run_here("simulate", scheduler(tmp_path, "pass"), "-w", workload)
+    assert result.status == 1
+    assert "deadlock" in result.err
+
+
+def test_a_terminal_sees_how_far_it_is(tmp_path: Path) -> None:
+    jobs = [{"id": str(n), "subtime": n, "res": 1, "profile": "d"} for n in range(600)]
+    path = tmp_path / "workload.json"
+    path.write_text(json.dumps({**WORKLOAD, "jobs": jobs}))
+    status, shown = run_on_terminal("simulate", FCFS, "-w", path, out=tmp_path / "summary")
+    assert status == 0
+    assert "messages" in shown
+    assert "600 (600 succeeded)" in (tmp_path / "summary").read_text()
+
+
+def test_an_interrupt_ends_it(tmp_path: Path) -> None:
+    endpoint = f"ipc://{tmp_path}/nobody.sock"
+    with subprocess.Popen(
+        [*PROGRAM, "simulate", "--endpoint", endpoint], env=ENVIRONMENT, stderr=subprocess.PIPE
+    ) as process:
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(2)
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 130
+        assert process.stderr is not None
+        assert process.stderr.read().strip() == b""

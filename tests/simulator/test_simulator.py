@@ -1,0 +1,385 @@
+"""The embedded Batsim by itself: what it computes, what it refuses, and that its two queues agree."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from conversations import at_once, ends, execute, hello, simulated
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from batprotocol import MessageBuilder
+from batprotocol.edc import Scheduler
+from batprotocol.errors import InputError, RuleViolation
+from batprotocol.model import (
+    CallMeLaterEvent,
+    DelayProfile,
+    Event,
+    ForceSimulationStopEvent,
+    JobCompletedEvent,
+    JobsKilledEvent,
+    JobSubmittedEvent,
+    KillJobsEvent,
+    Message,
+    OneShot,
+    ParallelTaskHomogeneousProfile,
+    ParallelTaskOnStorageHomogeneousProfile,
+    ParallelTaskProfile,
+    RegisterJobEvent,
+    RegisterProfileEvent,
+    RequestedCallEvent,
+    SequentialCompositionProfile,
+    SimulationEndsEvent,
+    TraceReplayProfile,
+    TraceType,
+)
+from batprotocol.model.profiles import ProfileAndId
+from batprotocol.simulator import (
+    JobRow,
+    JobRows,
+    Platform,
+    Simulator,
+    StaticJob,
+    Usage,
+    Watts,
+    Workload,
+    WorkloadProfile,
+    simulate,
+)
+from batprotocol.simulator.batsim.rules import SIMULATOR_RULES
+from batprotocol.simulator.machine.machine import intervals
+from batprotocol.simulator.machine.sharing import Resource, Sharing
+from batprotocol.simulator.machine.task import Task
+from batprotocol.testing import simulations
+
+WITHOUT_ENGINE = True
+
+PLATFORM = Platform.homogeneous(4, speed=1e9)
+
+
+def simulator(*jobs: StaticJob, **options: object) -> Simulator:
+    return Simulator(PLATFORM, [Workload(jobs)], **options)  # type: ignore[arg-type]
+
+
+class FCFS(Scheduler):
+    """On the first hosts, one job at a time: what each takes is its own business."""
+
+    def __init__(self) -> None:
+        self.queue: list[str] = []
+        self.sizes: dict[str, int] = {}
+
+    def on_job_submitted(self, event: JobSubmittedEvent) -> None:
+        self.queue.append(event.job_id)
+        self.sizes[event.job_id] = event.job.resource_request
+
+    def decide(self) -> None:
+        if self.queue and not self.conversation.usage:
+            job_id = self.queue.pop(0)
+            self.reply.add_execute_job(job_id, range(max(1, self.sizes[job_id])))
+
+
+# What is computed
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_delay_takes_its_time_and_messages_theirs(exact: bool) -> None:
+    messages = simulated(simulator(StaticJob("1", 5.0, 1, DelayProfile(10.0)), exact=exact), at_once())
+    cost = 1e-5 + 1e-9  # up and down, and a byte
+    assert ends(messages)["w0!1"] == (pytest.approx(15.0 + 4 * cost, rel=1e-9), "COMPLETED_SUCCESSFULLY")
+    assert [type(event) for event in messages[-1].events] == [SimulationEndsEvent]
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_two_tasks_on_a_host_get_half_each(exact: bool) -> None:
+    task = ParallelTaskHomogeneousProfile(1e9)
+    jobs = [StaticJob("1", 0.0, 1, task), StaticJob("2", 0.0, 1, task)]
+    rows = JobRows()
+    simulated(simulator(*jobs, exact=exact, observer=rows), at_once())
+    assert [row.execution_time for row in rows.rows] == [pytest.approx(2.0, abs=1e-3)] * 2
+
+
+def test_a_link_is_shared_and_latency_counts_once() -> None:
+    matrix = ParallelTaskProfile(None, [0.0, 1e9, 0.0, 0.0])
+    rows = JobRows()
+    simulated(simulator(StaticJob("1", 0.0, 2, matrix), StaticJob("2", 0.0, 2, matrix), observer=rows), at_once("0-1"))
+    # 1 GB over 1 GB/s alone, but TCP's window allows 4194304 / (2 * 10 us) = 210 GB/s: no bound here.
+    assert [row.execution_time for row in rows.rows] == [pytest.approx(2.0, abs=1e-3)] * 2
+
+
+def test_hosts_are_idle_again_unless_they_have_batsims_quirk() -> None:
+    jobs = [StaticJob("1", 0.0, 1, DelayProfile(10.0)), StaticJob("2", 100.0, 1, DelayProfile(10.0))]
+
+    class Idle(JobRows):
+        def __init__(self) -> None:
+            super().__init__()
+            self.idle: list[int] = []
+
+        def machine_states(self, row) -> None:  # type: ignore[no-untyped-def]
+            self.idle.append(row.nb_idle)
+
+    seen = [Idle(), Idle()]
+    for quirks, observer in enumerate(seen):
+        simulated(simulator(*jobs, quirks=bool(quirks), observer=observer), at_once())
+    assert [observer.idle for observer in seen] == [[3, 4, 3, 4], [3, 3, 3, 3]]
+
+
+def test_writing_to_a_storage_takes_time_unless_it_has_batsims_quirk() -> None:
+    from batprotocol.simulator.inputs.machines import DescribedHost, made_platform
+    from batprotocol.simulator.inputs.network import Link
+    from batprotocol.simulator.inputs.zones import ClusterZone
+
+    zone = ClusterZone("zone")
+    described = []
+    for name in ("master_host", "n0", "pfs"):
+        member = zone.add(name)
+        zone.up[member] = zone.down[member] = (Link(name, 1e9, 0.0),)
+        described.append(DescribedHost(name, (1e9,), 1, 0, {"role": "storage"} if name == "pfs" else {}, member))
+    platform = made_platform(described)
+    profile = ParallelTaskOnStorageHomogeneousProfile("pfs", 0.0, 5e9)
+    times = []
+    for quirks in (False, True):
+        rows = JobRows()
+        workload = Workload([StaticJob("1", 0.0, 1, profile)])
+        simulated(Simulator(platform, [workload], quirks=quirks, observer=rows), at_once())
+        times.append(rows.rows[0].execution_time)
+    assert times == [pytest.approx(5.0), 0.0]
+
+
+def test_a_usage_trace_uses_cores_and_not_time() -> None:
+    traces = ((Usage(1.0, 1e9), Usage(0.5, 2e9)), (Usage(0.1, 1e9),))
+    profile = WorkloadProfile(TraceReplayProfile(TraceType.FractionalComputation, "traces"), traces=traces)
+    workload = Workload([StaticJob("1", 0.0, 2, "trace")], {"trace": profile})
+    for exact in (True, False):
+        rows = JobRows()
+        platform = Platform.homogeneous(2, cores=4)
+        simulated(Simulator(platform, [workload], exact=exact, observer=rows), at_once("0-1"))
+        assert rows.rows[0].execution_time == pytest.approx(3.0)
+
+
+def test_an_empty_sequence_ends_at_once() -> None:
+    def decide(message: Message) -> list[Event]:
+        if len(message.events) and type(message.events[0]) is JobSubmittedEvent:
+            return [execute(message, event.job_id, "0") for event in message.events if hasattr(event, "job_id")]
+        if message.now > 1.0:
+            return []
+        sequence = ProfileAndId("d!nothing", SequentialCompositionProfile(profile_ids=()))
+        from batprotocol.model import FinishRegistrationEvent, Job
+
+        return [
+            RegisterProfileEvent(timestamp=message.now, profile=sequence),
+            RegisterJobEvent(timestamp=message.now, job_id="d!1", job=Job(resource_request=1, profile_id="nothing")),
+            FinishRegistrationEvent(timestamp=message.now),
+        ]
+
+    built = Simulator(PLATFORM)
+    message = built.begin(hello(dynamic_registration=True, acknowledge_dynamic_jobs=True))
+    second = built.turn(Message(message.now, tuple(decide(message))))
+    assert second is not None
+    third = built.turn(Message(second.now, tuple(decide(second))))
+    assert third is not None
+    assert ends([third])["d!1"][1] == "COMPLETED_SUCCESSFULLY"
+
+
+def test_energy_is_that_of_the_load() -> None:
+    platform = Platform.homogeneous(2, watts=Watts(10.0, 20.0, 100.0))
+    rows = JobRows()
+    jobs = [StaticJob("delay", 0.0, 1, DelayProfile(10.0)), StaticJob("task", 20.0, 1, ParallelTaskProfile([1e10]))]
+    simulated(Simulator(platform, [Workload(jobs)], energy=True, observer=rows), at_once())
+    assert [row.consumed_energy for row in rows.rows] == [pytest.approx(100.0), pytest.approx(1000.0)]
+
+
+def test_energy_needs_wattages() -> None:
+    with pytest.raises(InputError, match="host0"):
+        Simulator(PLATFORM, energy=True)
+
+
+def test_a_kill_tells_how_far_the_job_had_come() -> None:
+    def decide(message: Message) -> list[Event]:
+        events: list[Event] = []
+        for event in message.events:
+            if type(event) is JobSubmittedEvent:
+                events += [
+                    execute(message, event.job_id, "0"),
+                    CallMeLaterEvent(timestamp=message.now, call_me_later_id="kill", when=OneShot(4)),
+                ]
+            elif type(event) is RequestedCallEvent:
+                events.append(KillJobsEvent(timestamp=message.now, job_ids=("w0!1",)))
+        return events
+
+    messages = simulated(simulator(StaticJob("1", 0.0, 1, DelayProfile(10.0))), decide)
+    killed = next(e for message in messages for e in message.events if type(e) is JobsKilledEvent)
+    assert killed.progresses[0].progress.progress == pytest.approx(0.4, abs=1e-4)  # type: ignore[union-attr]
+    assert ends(messages)["w0!1"][1] == "COMPLETED_KILLED"
+
+
+def test_a_forced_stop_is_the_end() -> None:
+    def decide(message: Message) -> list[Event]:
+        if any(type(event) is JobSubmittedEvent for event in message.events):
+            return [*at_once()(message), ForceSimulationStopEvent(timestamp=message.now)]
+        return []
+
+    jobs = [StaticJob("1", 0.0, 1, ParallelTaskProfile([1e12])), StaticJob("2", 1e9, 1, DelayProfile(1.0))]
+    messages = simulated(simulator(*jobs), decide)
+    assert [type(event) for event in messages[-1].events] == [SimulationEndsEvent]
+    assert messages[-1].now < 1.0
+
+
+# What is refused
+
+
+def test_a_deadlock_is_told_when_nothing_can_happen() -> None:
+    with pytest.raises(RuleViolation) as raised:
+        simulated(simulator(StaticJob("1", 0.0, 1, DelayProfile(1.0))), lambda message: [])
+    assert raised.value.rule == "simulation.stuck-jobs"
+    assert raised.value.violations[0].severity == "deadlock"
+
+
+@pytest.mark.parametrize(
+    ("job", "rule"),
+    [
+        (StaticJob("1", 0.0, 1, TraceReplayProfile(TraceType.SMPI, "x")), "profile.not-simulated"),
+        (StaticJob("1", 0.0, 0, ParallelTaskHomogeneousProfile(1.0)), "job.no-executors"),
+        (StaticJob("1", 0.0, 1, ParallelTaskHomogeneousProfile(0.0)), "profile.no-work"),
+        (StaticJob("1", 0.0, 1, ParallelTaskHomogeneousProfile(math.inf)), "profile.infinite"),
+        (StaticJob("1", 0.0, 1, ParallelTaskOnStorageHomogeneousProfile("pfs", 1.0)), "job.storage-unknown"),
+    ],
+)
+def test_what_only_the_simulator_knows_is_refused_by_name(job: StaticJob, rule: str) -> None:
+    with pytest.raises(RuleViolation) as raised:
+        simulated(simulator(job), at_once())
+    assert raised.value.rule == rule
+    assert raised.value.violations[0].explained.id == rule
+
+
+def test_rules_are_told_as_sentences() -> None:
+    for id, rule in SIMULATOR_RULES.items():
+        assert rule.id == id
+        assert rule.explanation.endswith(".")
+
+
+def test_after_a_refusal_the_simulation_is_over() -> None:
+    built = simulator(StaticJob("1", 0.0, 1, DelayProfile(1.0)))
+    message = built.begin(hello())
+    with pytest.raises(RuleViolation, match=r"job\.unknown"):
+        built.turn(Message(message.now, (execute(message, "w0!nobody", "0"),)))
+    assert built.is_over
+    with pytest.raises(RuntimeError, match="over"):
+        built.turn(Message(message.now))
+
+
+def test_no_hello_no_simulation() -> None:
+    built = Simulator(PLATFORM)
+    with pytest.raises(RuleViolation, match=r"hello\.first-message"):
+        built.begin(MessageBuilder().finish_message())
+    assert built.begin(hello()).events
+    with pytest.raises(RuntimeError, match="begun"):
+        built.begin(hello())
+
+
+# Both queues
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_both_queues_say_the_same(data: st.DataObject) -> None:
+    platform = data.draw(simulations.platforms(min_hosts=4, storages=("pfs",)))
+    workload = data.draw(simulations.workloads(hosts=4, storages=("pfs",)))
+    told: list[list[JobRow] | str] = []
+    for exact in (True, False):
+        try:
+            result = simulate(platform, workload, FCFS(), exact=exact)
+            told.append(sorted(result.jobs, key=lambda row: row.job_id))
+        except RuleViolation as violation:
+            told.append(violation.rule)
+    exactly, fast = told
+    if isinstance(exactly, str) or isinstance(fast, str):
+        assert exactly == fast
+        return
+    assert [row.job_id for row in exactly] == [row.job_id for row in fast]
+    for one, other in zip(exactly, fast, strict=True):
+        assert one.execution_time == pytest.approx(other.execution_time, rel=1e-6, abs=1e-2)
+    total = sum(row.execution_time or 0.0 for row in exactly)
+    assert sum(row.execution_time or 0.0 for row in fast) == pytest.approx(total, rel=1e-4, abs=1e-1)
+
+
+# Sharing
+
+
+def test_what_finished_tasks_took_is_not_lost_again() -> None:
+    """Batsim takes it from a resource in each round anew, which the quirks follow."""
+    loads = []
+    for quirks in (False, True):
+        sharing = Sharing(quirks=quirks)
+        for capacity in (2501.0, 1000.0, 1000.0, 282101386.0):
+            sharing.resources.append(Resource(capacity))
+            sharing.speeds.append(capacity)
+        small: dict[int, list[float]] = {0: [1.0]}
+        for number, weights in enumerate([small | {1: [1.0]}, small, small, small, {n: [1.0] for n in range(3)}]):
+            weights = weights | {3: [564203.0]} if number == 4 else weights
+            sharing.add(Task(number, weights, {}, (), math.inf, 0.0))
+        sharing.settle()
+        loads.append(sharing.load(0))
+    assert loads[0] == pytest.approx(2501.0)
+    assert loads[1] < 2500.95
+
+
+@given(st.data())
+def test_a_resource_is_never_used_more_than_it_has(data: st.DataObject) -> None:
+    sharing = Sharing(quirks=False)
+    capacities = data.draw(st.lists(st.floats(1e3, 1e9), min_size=1, max_size=5))
+    for capacity in capacities:
+        sharing.resources.append(Resource(capacity))
+        sharing.speeds.append(capacity)
+    tasks = []
+    for number in range(data.draw(st.integers(1, 6))):
+        used = data.draw(st.lists(st.integers(0, len(capacities) - 1), min_size=1, max_size=4, unique=True))
+        weights = {resource: [data.draw(st.floats(1.0, 1e10))] for resource in used}
+        tasks.append(Task(number, weights, {}, (), math.inf, 0.0))
+        sharing.add(tasks[-1])
+    sharing.settle()
+    for number, resource in enumerate(sharing.resources):
+        assert sharing.load(number) <= resource.capacity * (1 + 1e-9) + 1e-3
+    # Nobody could be faster without taking from somebody: each task uses a resource that is used up.
+    for task in tasks:
+        assert task.rate > 0.0
+        assert any(
+            sharing.load(number) >= sharing.resources[number].capacity * (1 - 1e-6) - 1e-3 for number in task.weights
+        )
+
+
+@given(st.lists(st.floats(1.0, 1e10), min_size=1, max_size=4), st.floats(1e3, 1e9))
+def test_a_task_alone_is_as_fast_as_its_bottleneck_allows(weights: list[float], capacity: float) -> None:
+    rates = []
+    for quirks in (False, True):  # the closed form, and the one for many
+        sharing = Sharing(quirks)
+        sharing.resources.append(Resource(capacity))
+        sharing.speeds.append(capacity)
+        task = Task(1, {0: weights}, {}, (), math.inf, 0.0)
+        sharing.add(task)
+        sharing.settle()
+        rates.append(task.rate)
+    assert rates[0] == pytest.approx(capacity / sum(weights))
+    assert rates[1] == pytest.approx(rates[0], rel=1e-6)
+
+
+@given(st.sets(st.integers(0, 40)))
+def test_hosts_are_told_as_intervals(hosts: set[int]) -> None:
+    from batprotocol.model import parse_hosts
+
+    assert set(parse_hosts(intervals(sorted(hosts)))) == hosts
+
+
+def test_jobs_that_have_ended_are_forgotten() -> None:
+    built = simulator(*(StaticJob(str(number), float(number), 1, DelayProfile(0.5)) for number in range(50)))
+    message = built.begin(hello())
+    most = 0
+    while True:
+        following = built.turn(Message(message.now, tuple(at_once()(message))))
+        if following is None:
+            break
+        message = following
+        assert built._simulation is not None
+        most = max(most, len(built._simulation.jobs))
+        assert not any(type(event) is JobCompletedEvent and event.return_code for event in message.events)
+    assert most <= 3

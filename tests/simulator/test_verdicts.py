@@ -1,0 +1,28 @@
+"""What becomes of scripted conversations: the embedded Batsim ends where Batsim ends, with a rule where that aborts."""
+
+from __future__ import annotations
+
+import verdicts
+
+WITHOUT_ENGINE = True
+
+HOST_SETS = "hosts.syntax"
+"""Host sets that Batsim reads although they are none are refused: that is the business of the conversation's rules."""
+
+
+def test_conversations_end_as_with_batsim() -> None:
+    compared = 0
+    for row in verdicts.verdicts():
+        ours = verdicts.ending(row)
+        if ours is None or row["name"] in verdicts.OTHERWISE:
+            continue
+        compared += 1
+        theirs = "refused" if row["verdict"] == "crashed" else row["verdict"]
+        same = ours.partition(":")[0] == theirs
+        assert same or HOST_SETS in ours or "job.host-asleep" in ours, f"{row['name']}: {theirs}, and ours: {ours}"
+    assert compared >= 10
+
+
+def test_until_then_all_is_said_as_by_batsim() -> None:
+    found = [f"{row['name']}: {text}" for row in verdicts.verdicts() if (text := verdicts.first_difference(row))]
+    assert not found, "\n".join(found)
