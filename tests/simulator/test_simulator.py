@@ -252,6 +252,24 @@ def test_what_only_the_simulator_knows_is_refused_by_name(job: StaticJob, rule: 
     assert raised.value.violations[0].explained.id == rule
 
 
+@pytest.mark.parametrize(
+    ("code", "quirks", "rule"), [(-3, False, "profile.return-code"), (-2, True, "simulation.stuck-jobs")]
+)
+def test_batsim_does_not_survive_some_return_codes(code: int, quirks: bool, rule: str) -> None:
+    workload = Workload([StaticJob("1", 0.0, 1, "d")], {"d": WorkloadProfile(DelayProfile(1.0), return_code=code)})
+    with pytest.raises(RuleViolation) as raised:
+        simulated(Simulator(PLATFORM, [workload], quirks=quirks), at_once())
+    assert raised.value.rule == rule
+
+
+@pytest.mark.parametrize(
+    ("code", "state"), [(0, "SUCCESSFULLY"), (2, "FAILED"), (-1, "WALLTIME_REACHED"), (-2, "FAILED")]
+)
+def test_the_return_code_tells_how_a_job_ended(code: int, state: str) -> None:
+    workload = Workload([StaticJob("1", 0.0, 1, "d")], {"d": WorkloadProfile(DelayProfile(1.0), return_code=code)})
+    assert ends(simulated(Simulator(PLATFORM, [workload]), at_once()))["w0!1"][1] == f"COMPLETED_{state}"
+
+
 def test_rules_are_told_as_sentences() -> None:
     for id, rule in SIMULATOR_RULES.items():
         assert rule.id == id

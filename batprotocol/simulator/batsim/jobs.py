@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from batprotocol.errors import shown
 from batprotocol.model import ExecuteJobEvent, FinalJobState, Job, JobAndProgress
 from batprotocol.simulator.batsim.messages import JobEnded, JobsKilled
 from batprotocol.simulator.batsim.runners import WALLTIME_REACHED, Order, Runner
@@ -183,6 +184,9 @@ class Execution(Runner):
 
     def done(self, return_code: int, simulator: Simulation) -> None:
         job = self.job
+        if return_code < _KILLED and simulator.is_batsim:
+            text = f"Batsim aborts when a job returns {return_code}, as {shown(job.id)} does"
+            raise simulator.refusal("profile.return-code", text)
         state = _STATES.get(return_code, FinalJobState.COMPLETED_FAILED)
         if return_code == _KILLED and simulator.quirks:  # Batsim takes it for killed, and nobody tells of its end
             job.end(return_code, FinalJobState.COMPLETED_KILLED, simulator)

@@ -61,7 +61,11 @@ def _submitted(simulation: Simulation, message: Submitted) -> None:
 def submitted_event(simulation: Simulation, known: SimulatedJob, now: float) -> JobSubmittedEvent:
     """What is told of a job that is there now."""
     job = known.job
-    if job.extra_data is None or job.profile_id is not known.profile_id or (job.walltime or 1.0) <= 0.0:
+    if (
+        job.extra_data is None
+        or job.profile_id is not known.profile_id
+        or (job.walltime is not None and job.walltime <= 0.0)
+    ):
         job = Job(
             resource_request=job.resource_request,
             walltime=job.walltime if job.walltime is not None and job.walltime > 0.0 else None,

@@ -24,6 +24,12 @@ _ALL: Final = (
         "error",
     ),
     Rule(
+        "profile.return-code",
+        "A job returns less than -2",
+        "Batsim 5.0.0-rc2 takes a return code of -1 for the walltime and -2 for a kill, and aborts on anything below.",
+        "error",
+    ),
+    Rule(
         "profile.infinite",
         "A profile that would never end",
         "Batsim aborts on infinite amounts, and on an infinite delay of a job without walltime. Use finite numbers.",

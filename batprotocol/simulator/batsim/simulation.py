@@ -36,7 +36,7 @@ from batprotocol.simulator.machine.machine import Machine
 from batprotocol.simulator.queue.base import Queue
 from batprotocol.simulator.queue.exact import ExactQueue
 from batprotocol.simulator.queue.fast import FastQueue
-from batprotocol.simulator.results import EnergyRow, Observer, Totals
+from batprotocol.simulator.results import EnergyRow, Observer, Observers, Totals
 
 __all__ = ["BATSIM_VERSION", "Simulation"]
 
@@ -76,6 +76,7 @@ class Simulation:
         "_last_energy_time",
         "_static_ids",
         "_switches",
+        "_tells_states",
         "_workloads",
         "acknowledges",
         "forwards_on_kill",
@@ -148,6 +149,7 @@ class Simulation:
         self._last_energy_time = 0.0
         self._switches = 0
         self._grouped_switches = 0
+        self._tells_states = _wants_states(observer)
         self._static_ids: frozenset[str] | None = None
         self._host_names: dict[str, int] | None = None
         for workload in workloads:
@@ -277,7 +279,7 @@ class Simulation:
 
     def tell_states(self) -> None:
         """Tell the observer what the hosts do."""
-        if self.observer is not None:
+        if self._tells_states and self.observer is not None:
             self.observer.machine_states(self.machine.row(self.queue.now))
 
     def tell_pstates(self, hosts: Iterable[int], pstate: int | None) -> None:
@@ -382,12 +384,19 @@ class Simulation:
         if waiting:
             rule = "simulation.stuck-jobs"
             text = f"nothing can happen any more, and {len(waiting)} jobs wait: {', '.join(waiting[:3])}"
+        elif self.server.registration_is_open:
+            rule, text = "simulation.stuck-registration", "nothing can happen any more, and registration is open"
         else:
-            rule, text = (
-                "simulation.stuck-registration",
-                "nothing can happen any more, and registration is not finished",
-            )
+            rule = "simulation.stuck-jobs"
+            text = f"nothing can happen any more, and nobody tells of the end of {', '.join(list(self.jobs)[:3])}"
         return RuleViolation([Refusal(self.message_number + 1, "", rule, "deadlock", text)])
+
+
+def _wants_states(observer: Observer | None) -> bool:
+    """Whether somebody listens to what the hosts do: rows that nobody sees need not be made."""
+    if isinstance(observer, Observers):
+        return any(map(_wants_states, observer.observers))
+    return observer is not None and type(observer).machine_states is not Observer.machine_states
 
 
 def _told_host(host: inputs.Host) -> Host:

@@ -93,13 +93,14 @@ class Submitter(Actor):
 
     def _group(self) -> list[Any]:
         """What is due now. What was slept for is, whatever the clock says."""
-        group = []
-        items, end = self._items, len(self._items)
-        while self._is_due():
-            group.append(self._upcoming)
+        group: list[Any] = []
+        items, end, woken, upcoming = self._items, len(self._items), self._woken, self._upcoming
+        while upcoming is not None and (upcoming[0] <= woken or self._waited):
+            group.append(upcoming)
             self._waited = False
             self._next += 1
-            self._upcoming = items[self._next] if self._next < end else None
+            upcoming = items[self._next] if self._next < end else None
+        self._upcoming = upcoming
         return group
 
 
