@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 from batprotocol import model
 from batprotocol.builder import MessageBuilder
 from batprotocol.errors import BuilderError
-from batprotocol.model import (
-    Message,
-)
+from batprotocol.model import Message
 
 Step = Callable[[MessageBuilder], object]
 finite = st.floats(allow_nan=False, allow_infinity=False)

@@ -16,14 +16,7 @@ from oracle import Piece, pieces, write
 
 from batprotocol import wire
 from batprotocol.errors import DecodeError
-from batprotocol.model import (
-    Doubles,
-    KillJobsEvent,
-    Message,
-    ParallelTaskProfile,
-    ProfileAndId,
-    RegisterProfileEvent,
-)
+from batprotocol.model import Doubles, KillJobsEvent, Message, ParallelTaskProfile, ProfileAndId, RegisterProfileEvent
 from batprotocol.wire import reader
 
 
