@@ -13,6 +13,9 @@ from hypothesis import HealthCheck, settings
 
 from batprotocol.wire import binary
 
+# What the assertions of the helpers saw is told too.
+pytest.register_assert_rewrite("calls", "commands", "exact", "flatc", "oracle", "processes", "replay", "simulations")
+
 # What a loaded machine makes slow is no fault, and messages of a thousand events are meant to be large.
 UNTIMED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 USUAL = binary.ENGINE

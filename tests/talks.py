@@ -10,26 +10,51 @@ from msgspec.structs import replace
 from batprotocol.conversation import Said
 from batprotocol.model import (
     AllocationPlacement,
+    AllStaticJobsHaveBeenSubmittedEvent,
+    CallMeLaterEvent,
+    ChangeHostsPStateEvent,
     CreateProbeEvent,
+    CustomExecutorToHostMapping,
+    DelayProfile,
     EDCHelloEvent,
     EDCRequestedSimulationFeatures,
     Event,
     ExecuteJobEvent,
     ExternalEventListAndFilename,
     FinalJobState,
+    FinitePeriodNumber,
     Host,
     HostProperty,
     HostResources,
     HostState,
+    HostsTurnedOnOffEvent,
     Job,
+    JobAndProgress,
     JobCompletedEvent,
+    JobsKilledEvent,
     JobSubmittedEvent,
+    KillJobsEvent,
+    KillProgressAtomicProfile,
     Message,
+    OneShot,
+    ParallelTaskHomogeneousProfile,
+    ParallelTaskOnStorageHomogeneousProfile,
+    ParallelTaskProfile,
     Periodic,
     ProbeDataAccumulation,
+    ProbeDataEmittedEvent,
     Profile,
     ProfileAndId,
+    RegisterJobEvent,
+    RegisterProfileEvent,
+    RequestedCallEvent,
+    SequentialCompositionProfile,
     SimulationBeginsEvent,
+    SimulationEndsEvent,
+    TraceReplayProfile,
+    TraceType,
+    TurnOnOffHostsEvent,
+    VectorialProbeData,
     WorkloadAndFilename,
 )
 
@@ -137,3 +162,89 @@ def probe(probe_id: str = "watts", hosts: str = "0-1", **changed: Any) -> Create
         measurement_triggering_policy=Periodic(10),
     )
     return replace(event, **changed)
+
+
+# Events and conversations about one question each
+
+HELLO = message(hello(), 0.0)
+BEGINS = message(begins(), 1e-5)
+KILLED = FinalJobState.COMPLETED_KILLED
+DELAY = DelayProfile(1.0)
+TASK = ParallelTaskProfile([1e6, 1e6])
+SPREAD = ParallelTaskHomogeneousProfile(1e6, 0.0)
+USAGE = TraceReplayProfile(TraceType.FractionalComputation, "usage.txt")
+STAGED = ParallelTaskOnStorageHomogeneousProfile("data", 1e6, 0.0)
+LAST = AllStaticJobsHaveBeenSubmittedEvent()
+TO_THE_END = (executed(), [ended(), LAST], [], SimulationEndsEvent())
+FEW = Periodic(10, mode=FinitePeriodNumber(3))
+VECTOR = ProbeDataEmittedEvent(probe_id="watts", resources=HostResources("0-1"), data=VectorialProbeData([1.0, 2.0]))
+
+
+def call(when: OneShot | Periodic, name: str = "tick") -> CallMeLaterEvent:
+    return CallMeLaterEvent(call_me_later_id=name, when=when)
+
+
+def comes(name: str = "tick", last: bool = False) -> RequestedCallEvent:
+    return RequestedCallEvent(call_me_later_id=name, last_periodic_call=last)
+
+
+def kill(*jobs: str) -> KillJobsEvent:
+    return KillJobsEvent(job_ids=jobs)
+
+
+def killed(*jobs: str, progress: float = 0.5, of: str = "") -> JobsKilledEvent:
+    progresses = [JobAndProgress(of or job, KillProgressAtomicProfile("w0!p", progress)) for job in jobs]
+    return JobsKilledEvent(job_ids=jobs, progresses=progresses)
+
+
+def new_profile(profile: Profile = DELAY, name: str = "d!p") -> RegisterProfileEvent:
+    return RegisterProfileEvent(profile=ProfileAndId(name, profile))
+
+
+def new_job(name: str = "d!j", profile: str = "d!p", size: int = 1, walltime: float | None = None) -> RegisterJobEvent:
+    return RegisterJobEvent(job_id=name, job=Job(resource_request=size, profile_id=profile, walltime=walltime))
+
+
+def sequence(*parts: str, times: int = 1) -> SequentialCompositionProfile:
+    return SequentialCompositionProfile(profile_ids=parts, repetition_count=times)
+
+
+def mapped(*entries: int) -> CustomExecutorToHostMapping:
+    return CustomExecutorToHostMapping(entries)
+
+
+def turn(hosts: str, state: int) -> TurnOnOffHostsEvent:
+    return TurnOnOffHostsEvent(host_ids=hosts, state=state)
+
+
+def turned(hosts: str, state: int) -> HostsTurnedOnOffEvent:
+    return HostsTurnedOnOffEvent(host_ids=hosts, state=state)
+
+
+def change(hosts: str, pstate: int) -> ChangeHostsPStateEvent:
+    return ChangeHostsPStateEvent(host_ids=hosts, pstate=pstate)
+
+
+def registering(*events: object, **features: bool) -> list[Said]:
+    """A reply in a conversation with dynamic registration."""
+    return talk(events, dynamic_registration=True, **features)
+
+
+def on(profile: Profile, execution: object, request: int = 2) -> list[Said]:
+    """An execution of a job with this profile, which is forwarded."""
+    return talk([], submitted(request=request, profile=profile), execution, forward_profiles_on_job_submission=True)
+
+
+def dynamic(
+    profile: str, profiles: Sequence[Profile], request: int = 1, walltime: float | None = None, **execution: Any
+) -> list[Said]:
+    """The execution of a registered job with this profile. The first profile is d!p, the second d!s."""
+    names = ("d!p", "d!s", "d!t")
+    registered = [new_profile(each, name) for name, each in zip(names, profiles, strict=False)]
+    execution.setdefault("hosts", f"0-{request - 1}" if request > 1 else "0")
+    job = new_job(profile=profile, size=request, walltime=walltime)
+    return talk([*registered, job], [], executed("d!j", **execution), dynamic_registration=True)
+
+
+def at_the_end(*events: object) -> list[Said]:
+    return talk([], submitted(), *TO_THE_END, events)

@@ -8,12 +8,31 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from reference_simulator import Reference
-from talks import begins, ended, executed, hello, message, probe, submitted, talk
-from test_conversation_rules import CASES, HELLO, USAGE, call, comes, kill, killed, mapped, new_job, new_profile, turn
+from talks import (
+    HELLO,
+    USAGE,
+    begins,
+    call,
+    comes,
+    ended,
+    executed,
+    hello,
+    kill,
+    killed,
+    mapped,
+    message,
+    new_job,
+    new_profile,
+    probe,
+    submitted,
+    talk,
+    turn,
+)
 
 from batprotocol import MessageBuilder
 from batprotocol.conversation import (

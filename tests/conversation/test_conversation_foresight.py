@@ -11,8 +11,26 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from talks import begins, ended, executed, host, message, submitted, talk
-from test_conversation_rules import DELAY, SPREAD, TASK, USAGE, change, dynamic, mapped, on, sequence, turn, turned
+from talks import (
+    DELAY,
+    SPREAD,
+    TASK,
+    USAGE,
+    begins,
+    change,
+    dynamic,
+    ended,
+    executed,
+    host,
+    mapped,
+    message,
+    on,
+    sequence,
+    submitted,
+    talk,
+    turn,
+    turned,
+)
 
 from batprotocol.conversation import Conversation, Said, Violation, check
 from batprotocol.conversation.hostsets import read_hosts

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference_simulator import Reference
 from replay import PATIENCE, InThread, Peer, begins, begun, completed, ends, said, submitted
+from simulations import ANY_PORT
 
 from batprotocol import (
     DelayProfile,
@@ -32,15 +33,6 @@ from batprotocol import (
 from batprotocol.edc import Scheduler, Server, Session, run, serve
 from batprotocol.edc.session import hello_message
 from batprotocol.wire import frames
-
-ANY_PORT = "tcp://127.0.0.1:*"
-
-
-@pytest.fixture(autouse=True)
-def _no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The peers here do answer, but nobody knows when their threads are let run."""
-    monkeypatch.setattr("batprotocol.edc.server.FAREWELL", PATIENCE)
-
 
 # What is killed before the stop
 

@@ -14,20 +14,19 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from processes import ENVIRONMENT
 from replay import PATIENCE, InThread, Peer, begins, begun, ends, said, submitted
-from support import ROOT
+from simulations import ANY_PORT, Everywhere
 
 from batprotocol import DecodeError, Direction
 from batprotocol.cli import sources
 from batprotocol.conversation import check
-from batprotocol.edc import Scheduler, recording, run
+from batprotocol.edc import recording, run
 from batprotocol.edc.recording import Recorder
 from batprotocol.errors import PeerGone
 from batprotocol.wire import frames
 
-ANY_PORT = "tcp://127.0.0.1:*"
 SHAPES = ("run", "run.tar", "run.tar.xz")
-ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
 
 
 def read(path: Path) -> list[tuple[str, bytes]]:
@@ -145,13 +144,6 @@ recorder.close()
 # Conversations
 
 
-class Everywhere(Scheduler):
-    """Executes each job on all hosts."""
-
-    def on_job_submitted(self, event: object) -> None:
-        self.reply.add_execute_job(event.job_id, "0-3")  # type: ignore[attr-defined]  # it is
-
-
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("format", ["binary", "json"])
 def test_a_whole_conversation_is_recorded(tmp_path: Path, shape: str, format: str) -> None:
@@ -171,9 +163,7 @@ def test_a_whole_conversation_is_recorded(tmp_path: Path, shape: str, format: st
     assert [name for name, _ in read(tmp_path / shape)] == names([Direction.BATSIM_TO_EDC, Direction.EDC_TO_BATSIM] * 5)
 
 
-def test_what_is_said_in_leaving_is_recorded_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("batprotocol.edc.server.FAREWELL", PATIENCE)
-
+def test_what_is_said_in_leaving_is_recorded_too(tmp_path: Path) -> None:
     class Failing(Everywhere):
         def decide(self) -> None:
             if self.now == 2.0:

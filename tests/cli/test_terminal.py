@@ -1,0 +1,62 @@
+"""What `batproto` shows on a terminal and nowhere else: colour, and how far it has come."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from commands import run, run_on_terminal, write, write_archive
+
+from batprotocol.model import Message, RejectJobEvent
+
+# Colour, and who gets none
+
+
+def test_colour_on_a_terminal(message_file: Path) -> None:
+    status, shown = run_on_terminal("dump", message_file)
+    assert status == 0
+    assert "\x1b[1;36mJobSubmittedEvent\x1b[0m" in shown
+    assert re.sub(r"\x1b\[[\d;]*m", "", shown) == run("dump", message_file).out
+
+
+@pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {"NO_COLOR": "1", "FORCE_COLOR": "1"}])
+def test_no_colour_where_nobody_wants_it(message_file: Path, variables: dict[str, str]) -> None:
+    status, shown = run_on_terminal("dump", message_file, variables=variables)
+    assert (status, shown) == (0, run("dump", message_file).out)
+
+
+def test_no_colour_in_a_pipe_unless_forced(message_file: Path) -> None:
+    assert "\x1b" not in run("dump", message_file).out
+    assert "\x1b[" in run("dump", message_file, variables={"FORCE_COLOR": "1"}).out
+
+
+def test_lines_in_a_pipe_are_never_wrapped(tmp_path: Path) -> None:
+    path = write(tmp_path / "a", Message(0.0, (RejectJobEvent(job_id="w!" + "long " * 150),)).to_binary())
+    assert len(run("dump", path, variables={"COLUMNS": "40"}).out.splitlines()) == 3
+
+
+# Progress
+
+
+@pytest.fixture
+def long_run(tmp_path: Path) -> Path:
+    members = [(f"{number:05}-b2e.bin", Message(number, ()).to_binary()) for number in range(300)]
+    return write_archive(tmp_path / "run.tar.xz", members)
+
+
+def test_a_progress_bar_on_long_work_never_gets_into_the_output(long_run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    status, shown = run_on_terminal("dump", "--json-lines", long_run, tmp_path / "missing", out=out)
+    assert status == 1
+    assert "messages" in shown
+    assert "%" in shown
+    assert f"batproto: {tmp_path / 'missing'}: no such file or directory\n" in shown
+    assert out.read_text() == run("dump", "--json-lines", long_run).out
+
+
+def test_no_progress_bar_in_between_what_is_printed(long_run: Path, message_file: Path, tmp_path: Path) -> None:
+    assert "%" not in run_on_terminal("dump", "--json-lines", long_run)[1]
+    assert run_on_terminal("dump", message_file, out=tmp_path / "out") == (0, "")
+    assert run("dump", long_run).err == ""
+    assert "%" in run_on_terminal("validate", "--quiet", long_run)[1]
