@@ -35,6 +35,8 @@ from batprotocol.errors import PeerGone
 
 __all__ = ["load", "run", "telling_whose_fault"]
 
+_LOADED: set[ModuleType] = set()
+"""The files of schedulers that were loaded: the next one may have the same name."""
 _PACKAGE = Path(batprotocol.__file__).parent
 _STANDARD = Path(logging.__file__).parent.parent
 """Where Python's own library is: what it raises when we call it is no fault of a scheduler."""
@@ -145,13 +147,14 @@ def _module(path: str) -> ModuleType:
         raise click.UsageError(f"{path!r} is no Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    _LOADED.add(module)
     spec.loader.exec_module(module)
     return module
 
 
 def _is_taken(name: str, path: str) -> bool:
-    """Whether another file than this one was already imported by this name."""
-    if name not in sys.modules:
+    """Whether another file than this one was already imported by this name, other than by `load`."""
+    if name not in sys.modules or sys.modules[name] in _LOADED:
         return False
     file = getattr(sys.modules[name], "__file__", None)
     return file is None or not os.path.exists(file) or not os.path.samefile(file, path)

@@ -10,8 +10,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from commands import ENVIRONMENT, PROGRAM, run, run_here, run_on_terminal
 from support import ROOT
-from test_cli import ENVIRONMENT, PROGRAM, run, run_here, run_on_terminal
 
 from batprotocol.simulator import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, read_jobs
 
