@@ -1,4 +1,13 @@
-"""`batproto`: protocol messages on the command line. Arguments in, text out; it has no logic of its own.
+"""`batproto`: protocol messages and simulations on the command line. Arguments in, text out; no logic of its own.
 
-Nothing outside this folder may import `click` or `rich`.
+`main` has the commands, with `parameters` for what several of them take, and `version` for what `--version` says. The
+work of each is in the module of its name: `dump`, `convert`, `validate`, `check`, `schema`, `rules`, `run`, `new`;
+`simulate` has the parameters of `batproto simulate` in `simulate_command`.
+
+What is read goes from `sources` (files, folders, standard input; `archives` for those that hold many) to `reading`,
+which finds out what the bytes are, and what is asked for of it is chosen by `selection`. What is shown goes through
+`tree` and `text` to `output`, which knows the terminal. `run` starts the simulator with `command`, at an endpoint that
+`private` finds.
+
+Nothing outside this folder may import `click` or `rich`, but for the summary of a simulation.
 """

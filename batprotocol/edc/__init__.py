@@ -3,6 +3,10 @@
 `run` runs a `Scheduler`, which has a method for each event; `serve` gives the turns of a simulation to those who want
 the loop in their own hands. Both are thin shells around `Session`, which knows the conversation and does no I/O. What
 Batsim would abort on is refused before it is sent.
+
+A frame goes from `channel` (the socket, at what `endpoints` lets be bound) through `server` (the loop) to `session`,
+which makes a turn of it; `scheduler` fills in its `reply`, and the answer goes the same way back. `recording` writes
+both down. `running` puts it all together for a whole program, which `signals` may end.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 They are plain, immutable and comparable, carry the names of `schema/batprotocol.fbs`, and know nothing of bytes, of
 JSON or of what may be said when. A constructor does not judge its arguments: encoding and `MessageBuilder` do.
+
+`value` is the base of all; `fields` has the types that constructors take, `doubles` the vectors of doubles, `hosts` the
+sets of hosts, `enums` all enums. On them stand `triggers`, `placements`, `profiles`, `progress`, `probes`, `jobs` and
+`simulation`; on those the `events`; and on these the `message`.
 """
 
 from typing import TYPE_CHECKING

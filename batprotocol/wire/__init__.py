@@ -2,6 +2,19 @@
 
 A format is a module with `decode(bytes) -> Message` and `encode(Message) -> bytes`, listed in `FORMATS`. Nothing here
 knows what may be said when, nor opens a socket or a file.
+
+The way in: `detect` looks at the first bytes; `frames` takes the handshake's words off messages 0 and 1.
+
+- `binary` hands a message to the engine in use: `_native`, in C (its rooms are in `native/`), or `engine`, a generated
+  codec on `layout`. Either makes the values at once. What it stumbles over goes to `reader`, which makes every check
+  that the C++ verifier makes: the outcome is a wire tree (`tree`) and from it the message, or a `DecodeError`.
+- `json` hands a text to the same engine: `_native` reads plain JSON by itself, the Python engine by `plain`, which
+  stands on the standard library's parser. What is not plain goes to `dialect`, which makes the same wire tree.
+
+The way out: `binary` has `_native` or the codec write the message, and `json` has `_native` write it, or makes a wire
+tree, which the standard library writes. What cannot be written ends in `check`, which names the field.
+
+`binding` says, for all of them, which value stands for which table of the schema.
 """
 
 from __future__ import annotations

@@ -2,5 +2,6 @@
 
 The way through it: `submitters` (jobs, external events, decisions of a reply), `jobs`, `calls` and `switches` tell the
 `server` in `messages`; what it does with them is in `occurrences` and `decisions`, with `checks` of what only the
-simulator can know; all of them share the state in `simulation`; `simulator` is what users hold.
+simulator can know, and the `rules` for it. `jobs` have their profiles run by `runners`, and `calls` have the `probes`
+measure. All of them share the state in `simulation`; `simulator` is what users hold.
 """

@@ -7,8 +7,8 @@ fault before anything runs:
 - `read_platform`: `xml`, `elements` and `units` give what `platform_xml` makes hosts and zones of; `machines` then
   tells the master, computation and storage hosts apart and numbers them.
 - `read_workload`: `json_stream`, `profiles_json`, `compact_json` and `traces` serve `workload_json`; `swf` reads the
-  archive's format.
-- `read_external_events`: `event_lists`.
+  archive's format. `reading` finds out which of them a file needs.
+- `read_external_events`: `event_lists`, in the order of `unstable` with Batsim's quirks.
 """
 
 from batprotocol.simulator.inputs.event_lists import read_external_events
