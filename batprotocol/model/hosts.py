@@ -64,6 +64,8 @@ def format_hosts(hosts: HostSet) -> str:
     >>> format_hosts("3,1-2"), format_hosts(7), format_hosts([0, 1, 2, 8])
     ('1-3', '7', '0-2 8')
     """
+    if type(hosts) is int and hosts >= 0:  # the most frequent one, and a ProcSet takes its time
+        return str(hosts)
     from procset import ProcSet
 
     if isinstance(hosts, str):

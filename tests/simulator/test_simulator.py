@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import pickle
+from pathlib import Path
 
 import pytest
 from conversations import at_once, ends, execute, hello, simulated
@@ -39,6 +41,7 @@ from batprotocol.simulator import (
     JobRow,
     JobRows,
     Platform,
+    ResultFiles,
     Simulator,
     StaticJob,
     Usage,
@@ -319,6 +322,37 @@ def test_both_queues_say_the_same(data: st.DataObject) -> None:
         assert one.execution_time == pytest.approx(other.execution_time, rel=1e-6, abs=1e-2)
     total = sum(row.execution_time or 0.0 for row in exactly)
     assert sum(row.execution_time or 0.0 for row in fast) == pytest.approx(total, rel=1e-4, abs=1e-1)
+
+
+class Interrupted:
+    """A scheduler and its simulator, pickled together after every third turn."""
+
+    def __init__(self, simulator: Simulator, scheduler: Scheduler) -> None:
+        self.pair = (simulator, scheduler)
+
+    def play(self, interrupt: bool) -> None:
+        simulator, scheduler = self.pair
+        message: Message | None = simulator.begin(scheduler.hello(""))
+        answer, turns = scheduler.player(simulator.conversation), 0
+        while message is not None:
+            message = simulator.turn_judged(answer(message))
+            turns += 1
+            if interrupt and turns % 3 == 0:
+                self.pair, message = pickle.loads(pickle.dumps((self.pair, message)))
+                simulator, scheduler = self.pair
+                answer = scheduler.player(simulator.conversation)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_scheduler_is_pickled_with_its_simulator(exact: bool, tmp_path: Path) -> None:
+    jobs = [StaticJob(str(n), float(n), 1 + n % 3, DelayProfile(1.5 + n % 5), walltime=5.0) for n in range(30)]
+    written = []
+    for interrupt in (False, True):
+        files = ResultFiles(f"{tmp_path}/{interrupt}/")
+        Interrupted(simulator(*jobs, exact=exact, observer=files), FCFS()).play(interrupt)
+        written.append({path.name: path.read_bytes() for path in (tmp_path / str(interrupt)).iterdir()})
+    assert written[0] == written[1]
+    assert {"jobs.csv", "schedule.json"} <= set(written[0])
 
 
 # Sharing
