@@ -66,7 +66,6 @@ WORKLOADS = {
 }
 
 OTHERWISE = {
-    "create-probe-at-end": "Batsim waits for ever; a probe that can never measure is refused",
     "multipart later reply": "a second part of a message is lost on the way here",
 }
 """The conversations that end otherwise, and why."""
