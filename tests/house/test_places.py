@@ -65,14 +65,15 @@ def named(types: Iterable[type]) -> frozenset[str]:
 
 B2E, E2B = model.Direction.BATSIM_TO_EDC, model.Direction.EDC_TO_BATSIM
 SENDERS = {**dict.fromkeys(named(model.BATSIM_TO_EDC), B2E), **dict.fromkeys(named(model.EDC_TO_BATSIM), E2B)}
+SIDES = {B2E: "from_batsim", E2B: "from_edc"}
 CLASS = "a class `{event}`, its name in `__all__`, and the class in the union at the end of the file"
 HANDLER = "`{event}` and the function that judges it to the table `{table}` (`_nothing`, if only the phase counts)"
 STRATEGY = "a function `{verb}_events`, decorated with `@makes(model.{event})`, and its name in `__all__`"
 PLACES = (
     Place("batprotocol/model/events/from_batsim.py or from_edc.py", CLASS, frozenset(SENDERS)),
     Place(
-        "batprotocol/builder.py",
-        "a method `MessageBuilder.add_{verb}`",
+        "batprotocol/builder/from_batsim.py or from_edc.py",
+        "a method `add_{verb}`",
         frozenset(dir(MessageBuilder)),
         None,
         "add_{verb}",
@@ -144,7 +145,8 @@ def test_the_builder_gives_every_field(name: str) -> None:
     method = fill("add_{verb}", name)
     fields = set(getattr(model, name).__struct_fields__)
     forgotten = fields - given_fields(getattr(MessageBuilder, method, None), name)
-    assert not forgotten, f"batprotocol/builder.py: let `MessageBuilder.{method}` take {', '.join(sorted(forgotten))}"
+    file = f"batprotocol/builder/{SIDES[SENDERS[name]]}.py"
+    assert not forgotten, f"{file}: let `{method}` take {', '.join(sorted(forgotten))}"
 
 
 class AllSeen(BaseException):

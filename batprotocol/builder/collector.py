@@ -1,0 +1,132 @@
+"""The events of one message, in the order of time: MessageBuilder but for the methods that make events.
+
+It owns the clock, and lets nothing in that was not checked. It must not know of any single event.
+"""
+
+from __future__ import annotations
+
+from typing import Final, get_args
+
+from msgspec.structs import replace
+
+from batprotocol import model
+from batprotocol.builder.completions import completed
+from batprotocol.builder.fields import finite
+from batprotocol.errors import BuilderError, EncodeError, shown
+from batprotocol.wire.check import check
+
+__all__ = ["Collector"]
+
+_EVENT_TYPES: Final = frozenset(get_args(model.Event))
+
+
+class Collector:
+    """The clock, and the events added so far. `MessageBuilder` has the documentation for users."""
+
+    __slots__ = ("_events", "_finished", "_now")
+
+    def __init__(self, now: float = 0.0) -> None:
+        self.clear(now)
+
+    def __len__(self) -> int:
+        """How many events have been added since the builder was made or cleared."""
+        return len(self._events)
+
+    def __repr__(self) -> str:
+        return f"<MessageBuilder: {len(self)} events, {'finished' if self._finished else 'open'} at {self._now}>"
+
+    @property
+    def current_time(self) -> float:
+        """The time that the next event will carry, in simulated seconds."""
+        return self._now
+
+    @property
+    def events(self) -> tuple[model.Event, ...]:
+        """The events added since the builder was made or cleared."""
+        return tuple(self._events)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether `finish_message` was called; only `clear` then goes on."""
+        return self._finished
+
+    def set_current_time(self, now: float) -> None:
+        """Move the clock: the events added from here on happen at this time.
+
+        Args:
+            now: in simulated seconds; finite, and not before the current time.
+        """
+        self._must_be_open("set_current_time")
+        self._now = self._not_before_now(now, "now")
+
+    def clear(self, now: float = 0.0) -> None:
+        """Forget all events and start the next message.
+
+        Args:
+            now: the current time from here on, in simulated seconds; finite, and earlier than before if need be.
+        """
+        self._now = finite(now, "now")
+        self._events: list[model.Event] = []
+        self._finished = False
+
+    def finish_message(self, now: float | None = None) -> model.Message:
+        """The message with all events added. Nothing more can be added until `clear`.
+
+        Args:
+            now: when the message is sent, in simulated seconds; finite, not before the current time, which it is
+                unless told otherwise. In a message to Batsim, a later time is think time that passes in the simulation.
+
+        >>> MessageBuilder(now=2.5).finish_message()
+        Message(now=2.5, events=())
+        """
+        self._must_be_open("finish_message")
+        if now is not None:
+            self._now = self._not_before_now(now, "now")
+        self._finished = True
+        return model.Message(self._now, tuple(self._events))
+
+    def add(self, event: model.Event) -> None:
+        """Add an event that is already made, with the checks and completions of its `add_` method.
+
+        Args:
+            event: any event. A timestamp of 0, which is what an event has unless told otherwise, becomes the current
+                time. Any other must not be before the current time, and moves the clock.
+
+        >>> builder = MessageBuilder(now=5)
+        >>> builder.add(model.RejectJobEvent(job_id="w0!1"))
+        >>> builder.add(model.RejectJobEvent(job_id="w0!2", timestamp=7))
+        >>> [event.timestamp for event in builder.events], builder.current_time
+        ([5.0, 7.0], 7.0)
+        """
+        if type(event) not in _EVENT_TYPES:
+            raise BuilderError(f"expected an event, got {shown(event)}", "event")
+        timestamp = finite(event.timestamp, "timestamp")
+        self._append(replace(event, timestamp=self._not_before_now(timestamp, "timestamp") if timestamp else self._now))
+
+    # What the methods that make events do
+
+    def _append(self, event: model.Event) -> None:
+        """Add an event whose timestamp is right, once it has passed all checks."""
+        self._must_be_open(type(event).__name__)
+        try:
+            check(event)
+        except EncodeError as error:
+            raise BuilderError(error.reason, error.path) from error
+        self._accept(completed(event))
+
+    def _accept(self, event: model.Event) -> None:
+        """Take an event that has passed all checks. Derived classes may have more of them."""
+        self._events.append(event)
+        self._now = event.timestamp
+
+    def _must_be_open(self, refused: str) -> None:
+        if self._finished:
+            raise BuilderError(
+                f"expected no {refused} before clear(), as the message was finished at {self._now}", "finish_message"
+            )
+
+    def _not_before_now(self, value: float, path: str) -> float:
+        time = finite(value, path)
+        if time < self._now:
+            raise BuilderError(f"expected a time not before the current time {self._now}, got {time}", path)
+        return time

@@ -1,0 +1,146 @@
+"""What becomes of one field once its type is known to be right.
+
+Each function gives the value to write, or raises `BuilderError` with the path that it was told. Which field is whose,
+`completions` knows.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from functools import lru_cache
+from typing import Any, Final, SupportsIndex
+
+from batprotocol import model
+from batprotocol.errors import BuilderError, HostSetError, shown
+
+__all__ = [
+    "commit",
+    "csv_text",
+    "finite",
+    "finite_vector",
+    "fraction",
+    "host_set",
+    "id",
+    "ids",
+    "integer",
+    "integers",
+    "known",
+    "number",
+    "some_hosts",
+    "some_ids",
+]
+
+_LAST_HOST: Final = 2**32 - 1
+
+
+# Numbers
+
+
+def number(value: Any, path: str) -> float:
+    if type(value) is float:
+        return value
+    if isinstance(value, bool | str) or not hasattr(value, "__float__"):
+        raise BuilderError(f"expected a number, got {shown(value)}", path)
+    try:
+        return float(value)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise BuilderError(f"expected a number that a double can hold, got {shown(value)}", path) from error
+
+
+def finite(value: Any, path: str) -> float:
+    found = number(value, path)
+    if not math.isfinite(found):
+        raise BuilderError(f"expected a finite number, got {found}", path)
+    return found
+
+
+def finite_vector(values: model.Doubles | None, path: str) -> model.Doubles | None:
+    if values is not None and not math.isfinite(sum(values.view)):  # that of finite numbers can be infinite too
+        for index, value in enumerate(values):
+            finite(value, f"{path}[{index}]")
+    return values
+
+
+def fraction(value: Any, path: str) -> float:
+    found = number(value, path)
+    if not 0.0 <= found <= 1.0:
+        raise BuilderError(f"expected a number in [0,1], got {found}", path)
+    return found
+
+
+def integer(value: SupportsIndex, path: str) -> int:
+    return operator.index(value)  # numpy's integers become Python's, as those that come from the wire are
+
+
+def integers(values: tuple[SupportsIndex, ...], path: str) -> tuple[int, ...]:
+    return tuple(map(operator.index, values))
+
+
+# Enums
+
+
+def known(value: model.ProtocolEnum, path: str) -> model.ProtocolEnum:
+    if not value.known:
+        names = ", ".join(member.name for member in type(value))
+        raise BuilderError(f"expected one of {names}, got {int(value)}", path)
+    return value
+
+
+# Texts
+
+
+def id(value: str, path: str) -> str:
+    if not value:
+        raise BuilderError(f"expected an id, got {value!r}", path)
+    return value
+
+
+def ids(values: tuple[str, ...], path: str) -> tuple[str, ...]:
+    for index, value in enumerate(values):
+        id(value, f"{path}[{index}]")
+    return values
+
+
+def some_ids(values: tuple[str, ...], path: str) -> tuple[str, ...]:
+    if not values:
+        raise BuilderError("expected at least one id, got none", path)
+    return ids(values, path)
+
+
+def csv_text(value: str | None, path: str) -> str | None:
+    if value is not None and ("," in value or '"' in value):
+        raise BuilderError(f"expected a text without comma or double quote, got {shown(value)}", path)
+    return value
+
+
+def commit(value: str | None, path: str) -> str | None:
+    return csv_text(value or "", path)
+
+
+# Host sets
+
+
+def host_set(value: Any, path: str) -> str:
+    try:
+        text = value if type(value) is str else model.format_hosts(value)
+        canonical = _canonical_hosts(text)
+    except ValueError as error:  # HostSetError, or Python will not write an int of thousands of digits
+        raise BuilderError(str(error), path) from error
+    return text if canonical == text else canonical  # the very string that was given where it will do
+
+
+@lru_cache(maxsize=1024)
+def _canonical_hosts(text: str) -> str:
+    """Schedulers allocate the same sets again and again, and reading one takes longer than all other checks."""
+    canonical = model.format_hosts(text)
+    if int(canonical.replace("-", " ").rpartition(" ")[2] or 0) > _LAST_HOST:
+        raise HostSetError(f"a host is an integer in [0, {_LAST_HOST}], got {shown(text)}")
+    return canonical
+
+
+def some_hosts(value: Any, path: str) -> str:
+    hosts = host_set(value, path)
+    if not hosts:
+        raise BuilderError(f"expected at least one host, got {value!r}", path)
+    return hosts
