@@ -20,7 +20,8 @@ from typing import Any
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from batprotocol.conversation import RULE_SETS, RULES
-from batprotocol.conversation.automaton import HOSTS, JOBS, PHASES, REGISTRATION
+from batprotocol.conversation.automaton import HOSTS, JOBS, REGISTRATION
+from batprotocol.conversation.events import PHASES
 from batprotocol.model import BATSIM_TO_EDC
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "conversation.md"

@@ -1,8 +1,14 @@
 """What may be said when: the rules of the conversation between Batsim and a decision component.
 
 `check` judges a conversation that took place; `Conversation` is the state of one that goes on, and judges each message,
-or each event of a reply before it is sent. The rules are in `RULES`, their severities in `RULE_SETS`, the automata in
-`batprotocol.conversation.automaton`. Nothing here opens a socket or a file, or raises because of what a peer said.
+or each event of a reply before it is sent. The rules are in `RULES`, their severities in `RULE_SETS`. Nothing here
+opens a socket or a file, or raises because of what a peer said.
+
+A message goes through these modules: `conversation` (whose turn is it?), `reading` (bytes to values), `times` (its now
+and timestamps), then for each event the row of the table `events`, which says when it can come and which functions of
+the topics judge it: `simulation`, `jobs` (with `placements`, `tasks` and `profiles`), `registration`, `periodic` and
+`hosts` (with `hostsets`). They look up the automata of `automaton`, read and change the `state`, and report there what
+breaks a rule of the catalogue, `rules`.
 """
 
 from __future__ import annotations
@@ -10,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from batprotocol.conversation.automaton import HostPower, JobState, Phase, Registration
-from batprotocol.conversation.conversation import Conversation, Said
+from batprotocol.conversation.conversation import Conversation
+from batprotocol.conversation.reading import Said
 from batprotocol.conversation.rules import DEFAULT_RULE_SET, RULE_SETS, RULES, Rule, Severity, Violation
 from batprotocol.conversation.state import CallRecord, HostRecord, JobRecord, ProbeRecord
 

@@ -1,7 +1,8 @@
-"""The automata of a conversation, as tables: the whole of it, each job, each host, registration.
+"""The automata of a conversation: whose turn it is and its phases, and as tables each job, each host, registration.
 
-Read them as: in this state, this event leads there. An event that a state does not list cannot come in that state, and
-which rule it then breaks is for the modules of the topics to say. `docs/conversation.md` shows these tables drawn.
+Read the tables as: in this state, this event leads there. An event that a state does not list cannot come in that
+state, and which rule it then breaks is for the modules of the topics to say. Which events come in which phase is in the
+table of all events, `events`. `docs/conversation.md` shows all of them drawn.
 This module must not know of rules, nor of the values of events beyond their types.
 """
 
@@ -11,42 +12,21 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Final, TypeAlias
 
-from batprotocol.model import (
-    AllStaticExternalEventsHaveBeenInjectedEvent,
-    AllStaticJobsHaveBeenSubmittedEvent,
-    CallMeLaterEvent,
-    ChangeHostsPStateEvent,
-    CreateProbeEvent,
-    EDCHelloEvent,
-    Event,
-    ExecuteJobEvent,
-    ExternalEventOccurredEvent,
-    FinishRegistrationEvent,
-    ForceSimulationStopEvent,
-    HostsPStateChangedEvent,
-    HostsTurnedOnOffEvent,
-    JobCompletedEvent,
-    JobsKilledEvent,
-    JobSubmittedEvent,
-    KillJobsEvent,
-    ProbeDataEmittedEvent,
-    RegisterJobEvent,
-    RegisterProfileEvent,
-    RejectJobEvent,
-    RequestedCallEvent,
-    ResetProbeEvent,
-    SimulationBeginsEvent,
-    SimulationEndsEvent,
-    SimulationErrorEvent,
-    StopCallMeLaterEvent,
-    StopProbeEvent,
-    TriggerProbeEvent,
-    TurnOnOffHostsEvent,
-)
+from batprotocol import model
 
-__all__ = ["HostPower", "JobState", "Phase", "Registration"]
+__all__ = ["EventType", "Expected", "HostPower", "JobState", "Phase", "Registration"]
 
-EventType: TypeAlias = type[Event]
+EventType: TypeAlias = type[model.Event]
+
+
+class Expected(Enum):
+    """What the next message must be."""
+
+    INIT = "the text of the initialization data"
+    HELLO = "a hello"
+    BATSIM = "a message of Batsim"
+    REPLY = "a reply"
+    NOTHING = "nothing"
 
 
 class Phase(Enum):
@@ -105,92 +85,33 @@ class Registration(Enum):
         self.steps: dict[EventType, Registration] = {}
 
 
-# What is said between begin and end, and does not change the phase.
-_WHILE_IT_RUNS: Final[tuple[EventType, ...]] = (
-    JobSubmittedEvent,
-    JobCompletedEvent,
-    JobsKilledEvent,
-    ProbeDataEmittedEvent,
-    RequestedCallEvent,
-    AllStaticJobsHaveBeenSubmittedEvent,
-    AllStaticExternalEventsHaveBeenInjectedEvent,
-    HostsPStateChangedEvent,
-    HostsTurnedOnOffEvent,
-    ExternalEventOccurredEvent,
-    RejectJobEvent,
-    ExecuteJobEvent,
-    KillJobsEvent,
-    RegisterProfileEvent,
-    RegisterJobEvent,
-    FinishRegistrationEvent,
-    CreateProbeEvent,
-    StopProbeEvent,
-    TriggerProbeEvent,
-    ResetProbeEvent,
-    CallMeLaterEvent,
-    StopCallMeLaterEvent,
-    ChangeHostsPStateEvent,
-    TurnOnOffHostsEvent,
-)
-
-# In the last reply these do no harm, though nothing will come of them.
-_AT_THE_END: Final[tuple[EventType, ...]] = (
-    RejectJobEvent,
-    ExecuteJobEvent,
-    KillJobsEvent,
-    RegisterProfileEvent,
-    FinishRegistrationEvent,
-    TriggerProbeEvent,
-    ResetProbeEvent,
-    ChangeHostsPStateEvent,
-)
-
-# The initialization data and the last reply are no events; the conversation itself makes these two steps:
-# INIT -> HELLO and END -> OVER.
-PHASES: Final[Mapping[Phase, Mapping[EventType, Phase]]] = {
-    Phase.INIT: {},
-    Phase.HELLO: {EDCHelloEvent: Phase.BEGIN},
-    Phase.BEGIN: {SimulationBeginsEvent: Phase.RUN, SimulationErrorEvent: Phase.END},
-    Phase.RUN: {
-        **dict.fromkeys(_WHILE_IT_RUNS, Phase.RUN),
-        ForceSimulationStopEvent: Phase.STOP,
-        SimulationEndsEvent: Phase.END,
-        SimulationErrorEvent: Phase.END,
-    },
-    Phase.STOP: {SimulationEndsEvent: Phase.END, SimulationErrorEvent: Phase.END},
-    Phase.END: dict.fromkeys(_AT_THE_END, Phase.END),
-    Phase.OVER: {},
-}
-
 JOBS: Final[Mapping[JobState, Mapping[EventType, JobState]]] = {
-    JobState.UNKNOWN: {JobSubmittedEvent: JobState.SUBMITTED, RegisterJobEvent: JobState.SUBMITTED},
-    JobState.SUBMITTED: {ExecuteJobEvent: JobState.RUNNING, RejectJobEvent: JobState.REJECTED},
-    JobState.RUNNING: {KillJobsEvent: JobState.KILL_PENDING, JobCompletedEvent: JobState.COMPLETED},
-    JobState.KILL_PENDING: {KillJobsEvent: JobState.KILL_PENDING, JobCompletedEvent: JobState.COMPLETED},
-    JobState.COMPLETED: {JobsKilledEvent: JobState.COMPLETED},
+    JobState.UNKNOWN: {model.JobSubmittedEvent: JobState.SUBMITTED, model.RegisterJobEvent: JobState.SUBMITTED},
+    JobState.SUBMITTED: {model.ExecuteJobEvent: JobState.RUNNING, model.RejectJobEvent: JobState.REJECTED},
+    JobState.RUNNING: {model.KillJobsEvent: JobState.KILL_PENDING, model.JobCompletedEvent: JobState.COMPLETED},
+    JobState.KILL_PENDING: {model.KillJobsEvent: JobState.KILL_PENDING, model.JobCompletedEvent: JobState.COMPLETED},
+    JobState.COMPLETED: {model.JobsKilledEvent: JobState.COMPLETED},
     JobState.REJECTED: {},
 }
 
 HOSTS: Final[Mapping[HostPower, Mapping[EventType, HostPower]]] = {
-    HostPower.ON: {TurnOnOffHostsEvent: HostPower.SWITCHING_OFF},
-    HostPower.SWITCHING_OFF: {HostsTurnedOnOffEvent: HostPower.ASLEEP},
-    HostPower.ASLEEP: {TurnOnOffHostsEvent: HostPower.SWITCHING_ON},
-    HostPower.SWITCHING_ON: {HostsTurnedOnOffEvent: HostPower.ON},
+    HostPower.ON: {model.TurnOnOffHostsEvent: HostPower.SWITCHING_OFF},
+    HostPower.SWITCHING_OFF: {model.HostsTurnedOnOffEvent: HostPower.ASLEEP},
+    HostPower.ASLEEP: {model.TurnOnOffHostsEvent: HostPower.SWITCHING_ON},
+    HostPower.SWITCHING_ON: {model.HostsTurnedOnOffEvent: HostPower.ON},
 }
 
 REGISTRATION: Final[Mapping[Registration, Mapping[EventType, Registration]]] = {
     Registration.NOT_REQUESTED: {},
     Registration.OPEN: {
-        RegisterProfileEvent: Registration.OPEN,
-        RegisterJobEvent: Registration.OPEN,
-        FinishRegistrationEvent: Registration.FINISHED,
+        model.RegisterProfileEvent: Registration.OPEN,
+        model.RegisterJobEvent: Registration.OPEN,
+        model.FinishRegistrationEvent: Registration.FINISHED,
     },
-    Registration.FINISHED: {FinishRegistrationEvent: Registration.FINISHED},
+    Registration.FINISHED: {model.FinishRegistrationEvent: Registration.FINISHED},
 }
 
 # Each state carries its own row, so that a step is two look-ups by identity: enum members are slow to hash.
-for _phase, _phase_steps in PHASES.items():
-    _phase.steps.update(_phase_steps)
 for _job, _job_steps in JOBS.items():
     _job.steps.update(_job_steps)
 for _host, _host_steps in HOSTS.items():

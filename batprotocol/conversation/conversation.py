@@ -1,162 +1,31 @@
 """`Conversation`: feeds the messages of both sides through the tables, in turn, and tells what is wrong with them.
 
-It knows turns, times and phases, and which function is for which event; what an event must be like is the business of
-the topics' modules. It opens no socket or file, and never raises because of what a peer said.
+It knows turns and phases. Which function is for which event is in the table of `events`, and what an event must be like
+is the business of the topics' modules. It opens no socket or file, and never raises because of what a peer said.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from enum import Enum
-from typing import Any, Final, TypeAlias
+from collections.abc import Mapping
 
 from intervaltree import IntervalTree
 
-from batprotocol.conversation import hosts, jobs, periodic, registration, simulation
-from batprotocol.conversation.automaton import Phase, Registration
+from batprotocol import model
+from batprotocol.conversation import jobs, reading, simulation, times
+from batprotocol.conversation.automaton import Expected, Phase, Registration
+from batprotocol.conversation.events import EVENTS, FROM_BATSIM, FROM_EDC, READERS
+from batprotocol.conversation.reading import Said
 from batprotocol.conversation.rules import DEFAULT_RULE_SET, RULE_SETS, Violation
 from batprotocol.conversation.state import CallRecord, HostRecord, JobRecord, ProbeRecord, State
 from batprotocol.errors import DecodeError, an
-from batprotocol.model import (
-    BATSIM_TO_EDC,
-    AllStaticExternalEventsHaveBeenInjectedEvent,
-    AllStaticJobsHaveBeenSubmittedEvent,
-    CallMeLaterEvent,
-    ChangeHostsPStateEvent,
-    CreateProbeEvent,
-    Direction,
-    EDCHelloEvent,
-    EDCRequestedSimulationFeatures,
-    Event,
-    ExecuteJobEvent,
-    ExternalEventOccurredEvent,
-    FinishRegistrationEvent,
-    ForceSimulationStopEvent,
-    HostsPStateChangedEvent,
-    HostsTurnedOnOffEvent,
-    JobCompletedEvent,
-    JobsKilledEvent,
-    JobSubmittedEvent,
-    KillJobsEvent,
-    Message,
-    ProbeDataEmittedEvent,
-    Profile,
-    RegisterJobEvent,
-    RegisterProfileEvent,
-    RejectJobEvent,
-    RequestedCallEvent,
-    ResetProbeEvent,
-    SimulationBeginsEvent,
-    SimulationEndsEvent,
-    SimulationErrorEvent,
-    StopCallMeLaterEvent,
-    StopProbeEvent,
-    TriggerProbeEvent,
-    TurnOnOffHostsEvent,
-)
-from batprotocol.wire import FORMATS, frames
+from batprotocol.wire import frames
 
-__all__ = ["Conversation", "Said"]
-
-Said: TypeAlias = bytes | bytearray | memoryview | str | Message | frames.Hello
-"""A message of a conversation: raw bytes, or the value of one: `str` for message 0, `Hello` or `Message` for 1."""
-
-Handler: TypeAlias = Callable[[State, Any], None]
-
-
-def _nothing(state: State, event: Event) -> None:
-    """All that there is to this event is the phase it leads to."""
-
-
-def _not_implemented(state: State, event: Event) -> None:
-    state.report("event.not-implemented", "", f"{type(event).__name__} is not implemented")
-
-
-# What is wrong with an event whatever the state: Batsim refuses it even where it would be dropped.
-_READERS: Final[Mapping[type[Event], Handler]] = {
-    ExecuteJobEvent: jobs.read_execute,
-    RejectJobEvent: jobs.read_reject,
-    KillJobsEvent: jobs.read_kill,
-    RegisterProfileEvent: registration.read_register_profile,
-    RegisterJobEvent: registration.read_register_job,
-    CreateProbeEvent: periodic.read_create_probe,
-    TriggerProbeEvent: _not_implemented,
-    ResetProbeEvent: _not_implemented,
-    ChangeHostsPStateEvent: hosts.read_change_pstate,
-    TurnOnOffHostsEvent: hosts.read_turn_on_off,
-}
-
-_EDC: Final[Mapping[type[Event], Handler]] = {
-    EDCHelloEvent: simulation.hello,
-    ExecuteJobEvent: jobs.execute,
-    RejectJobEvent: jobs.reject,
-    KillJobsEvent: jobs.kill,
-    RegisterProfileEvent: registration.register_profile,
-    RegisterJobEvent: registration.register_job,
-    FinishRegistrationEvent: registration.finish_registration,
-    CallMeLaterEvent: periodic.call_me_later,
-    StopCallMeLaterEvent: periodic.stop_call,
-    CreateProbeEvent: periodic.create_probe,
-    StopProbeEvent: periodic.stop_probe,
-    TriggerProbeEvent: _nothing,
-    ResetProbeEvent: _nothing,
-    ChangeHostsPStateEvent: hosts.change_pstate,
-    TurnOnOffHostsEvent: hosts.turn_on_off,
-    ForceSimulationStopEvent: jobs.force_stop,
-}
-
-_BATSIM: Final[Mapping[type[Event], Handler]] = {
-    SimulationBeginsEvent: simulation.begins,
-    SimulationEndsEvent: simulation.ends,
-    SimulationErrorEvent: _nothing,
-    JobSubmittedEvent: jobs.submitted,
-    JobCompletedEvent: jobs.completed,
-    JobsKilledEvent: jobs.killed,
-    AllStaticJobsHaveBeenSubmittedEvent: simulation.all_static_submitted,
-    AllStaticExternalEventsHaveBeenInjectedEvent: simulation.all_external_injected,
-    ExternalEventOccurredEvent: simulation.external_event,
-    RequestedCallEvent: periodic.requested_call,
-    ProbeDataEmittedEvent: periodic.probe_data,
-    HostsPStateChangedEvent: hosts.pstate_changed,
-    HostsTurnedOnOffEvent: hosts.turned_on_off,
-}
-
-# Which rule an event breaks that a phase does not list, where it is not just `event.out-of-phase`.
-_MISPLACED: Final[Mapping[Phase, Mapping[type[Event], tuple[str, str]]]] = {
-    Phase.RUN: {EDCHelloEvent: ("hello.twice", "hello was said before")},
-    Phase.END: {
-        CallMeLaterEvent: ("end.call-me-later", "the simulation has ended: this call can never fire"),
-        RegisterJobEvent: ("end.register-job", "the simulation has ended: this job can never be executed"),
-        CreateProbeEvent: ("end.create-probe", "the simulation has ended: this probe can never measure"),
-        TurnOnOffHostsEvent: ("end.turn-on-off", "the simulation has ended"),
-        StopCallMeLaterEvent: ("end.stop-call", "the simulation has ended, and all calls with it"),
-        StopProbeEvent: ("end.stop-probe", "the simulation has ended, and all probes with it"),
-        ForceSimulationStopEvent: ("end.force-stop", "the simulation has ended by itself"),
-        EDCHelloEvent: ("hello.twice", "hello was said before"),
-    },
-}
-
-# Where a binary message can be broken without this Batsim noticing, as ends of the path or parts of the reason.
-_UNVERIFIED_PATHS: Final = (".temporal_aggregation_function",)
-_UNVERIFIED_REASONS: Final = ("is not UTF-8",)
-
-_FLAGS_SIZE: Final = 4
-
-
-class _Expected(Enum):
-    """What the next message must be."""
-
-    INIT = "the text of the initialization data"
-    HELLO = "a hello"
-    BATSIM = "a message of Batsim"
-    REPLY = "a reply"
-    NOTHING = "nothing"
-
+__all__ = ["Conversation"]
 
 # Looking up a member of an enum costs more than most of what is done with it here.
 _BEGIN, _RUN, _END = Phase.BEGIN, Phase.RUN, Phase.END
-_BATSIM_SPEAKS, _REPLY_IS_DUE = _Expected.BATSIM, _Expected.REPLY
+_BATSIM_SPEAKS, _REPLY_IS_DUE = Expected.BATSIM, Expected.REPLY
 
 
 class Conversation:
@@ -185,15 +54,13 @@ class Conversation:
     message 3, events[0].event.job_id: error: there is no job 'w0!1': it was not submitted, or not yet [job.unknown]
     """
 
-    __slots__ = ("_accepted", "_expected", "_format", "_rules", "_state")
+    __slots__ = ("_accepted", "_rules", "_state")
 
     def __init__(self, rules: str = DEFAULT_RULE_SET) -> None:
         if rules not in RULE_SETS:
             raise ValueError(f"there is no rule set {rules!r}, only {', '.join(map(repr, RULE_SETS))}")
         self._rules = rules
         self._state = State(RULE_SETS[rules])
-        self._expected = _Expected.INIT
-        self._format = "binary"
         self._accepted = 0
 
     def __repr__(self) -> str:
@@ -212,10 +79,10 @@ class Conversation:
         return self._state.phase
 
     @property
-    def turn(self) -> Direction:
+    def turn(self) -> model.Direction:
         """Whose turn it is."""
-        to_edc = self._expected in (_Expected.INIT, _Expected.BATSIM)
-        return Direction.BATSIM_TO_EDC if to_edc else Direction.EDC_TO_BATSIM
+        to_edc = self._state.expected in (Expected.INIT, Expected.BATSIM)
+        return model.Direction.BATSIM_TO_EDC if to_edc else model.Direction.EDC_TO_BATSIM
 
     @property
     def is_over(self) -> bool:
@@ -235,10 +102,10 @@ class Conversation:
     @property
     def format(self) -> str:
         """The format of messages that are given as bytes, as the hello has it: "binary" or "json"."""
-        return self._format
+        return self._state.format
 
     @property
-    def features(self) -> EDCRequestedSimulationFeatures:
+    def features(self) -> model.EDCRequestedSimulationFeatures:
         """What the hello requested."""
         return self._state.features
 
@@ -258,7 +125,7 @@ class Conversation:
         return self._state.jobs
 
     @property
-    def profiles(self) -> Mapping[str, Profile | None]:
+    def profiles(self) -> Mapping[str, model.Profile | None]:
         """The profiles known to exist, by full name; None where nobody told what they are."""
         return self._state.profiles
 
@@ -300,13 +167,13 @@ class Conversation:
     def begin(self, init_text: str | None = None) -> list[Violation]:
         """Message 0, from Batsim: the initialization data. Its text does not matter to any rule."""
         state = self._start()
-        if self._expected is _Expected.INIT:
+        if state.expected is Expected.INIT:
             self._go_on()
         else:
             self._out_of_turn("the initialization data came before")
         return state.found
 
-    def hello(self, message: Message, flags: int | None = None) -> list[Violation]:
+    def hello(self, message: model.Message, flags: int | None = None) -> list[Violation]:
         """Message 1, from the decision component: its hello.
 
         Args:
@@ -316,30 +183,30 @@ class Conversation:
         If a violation is fatal, the hello can be said again.
         """
         state = self._start()
-        if self._expected is not _Expected.HELLO:
+        if state.expected is not Expected.HELLO:
             self._out_of_turn("it is not the time to say hello")
             return state.found
         if flags is not None and flags not in frames.FLAGS.values():
             state.report_at("frame.flags", "", f"the flags are {flags:#x}")
         first = message.events[0] if len(message.events) == 1 else None
-        if isinstance(first, EDCHelloEvent):
+        if isinstance(first, model.EDCHelloEvent):
             state.index = 0
             simulation.hello(state, first)
         else:
             types = ", ".join(type(event).__name__ for event in message.events) or "nothing"
             state.report_at("hello.first-message", "events", f"the first message holds {types}")
         if not state.now <= message.now < math.inf:
-            self._check_now(message.now, infinite="time.past")  # no time passes after the hello, whatever its now
-        self._check_timestamps(message)
+            times.now(state, message.now, infinite="time.past")  # no time passes after the hello, whatever its now
+        times.timestamps(state, message)
         if not state.refused:
             self._go_on()
         return state.found
 
-    def receive(self, message: Message) -> list[Violation]:
+    def receive(self, message: model.Message) -> list[Violation]:
         """A message of Batsim. It takes effect in any case: what is said is said."""
         state = self._start()
         now = message.now
-        if self._expected is not _BATSIM_SPEAKS:
+        if state.expected is not _BATSIM_SPEAKS:
             self._out_of_turn("it is not Batsim's turn")
             return state.found
         begins = state.phase is _BEGIN
@@ -352,14 +219,14 @@ class Conversation:
             state.index = index
             kind = type(event)
             after = state.phase.steps.get(kind)
-            handler = _BATSIM.get(kind)
+            handler = FROM_BATSIM.get(kind)
             if after is None or handler is None:
                 self._misplaced(event, wrong_direction=handler is None)
             else:
                 handler(state, event)
                 state.phase = after
             if not event.timestamp <= now:
-                self._after_now(event, message)
+                times.after_now(state, event, message)
         if begins and state.phase is _BEGIN:
             state.report_at("simulation.not-begun", "events", "there is no SimulationBeginsEvent")
             state.phase = _RUN
@@ -369,7 +236,7 @@ class Conversation:
         self._go_on()
         return state.found
 
-    def offer(self, event: Event) -> list[Violation]:
+    def offer(self, event: model.Event) -> list[Violation]:
         """Judge one more event of the reply that is being made.
 
         If a violation is fatal, nothing has changed: the event must not be sent. Else it has taken effect, cannot be
@@ -379,7 +246,7 @@ class Conversation:
             event: an event of the decision component, with the timestamp that it will carry.
         """
         state = self._start()
-        if self._expected is not _REPLY_IS_DUE:
+        if state.expected is not _REPLY_IS_DUE:
             self._out_of_turn("it is not the decision component's turn to reply")
             return state.found
         state.index = self._accepted
@@ -388,7 +255,7 @@ class Conversation:
             self._accepted += 1
         return state.found
 
-    def close_reply(self, message: Message) -> list[Violation]:
+    def close_reply(self, message: model.Message) -> list[Violation]:
         """The reply is complete, and it is Batsim's turn.
 
         Args:
@@ -398,15 +265,15 @@ class Conversation:
         If a violation is fatal, nothing has changed: more can be offered, or it can be closed with another now.
         """
         state = self._start()
-        if self._expected is not _REPLY_IS_DUE:
+        if state.expected is not _REPLY_IS_DUE:
             self._out_of_turn("it is not the decision component's turn to reply")
             return state.found
         now = message.now
         if not state.now <= now < math.inf:
-            self._check_now(now)
+            times.now(state, now)
         for event in message.events:
             if not event.timestamp <= now:
-                self._check_timestamps(message)
+                times.timestamps(state, message)
                 break
         if not state.running and state.phase is _RUN:
             simulation.stuck(state)
@@ -428,13 +295,13 @@ class Conversation:
         """
         state = self._start()
         number, blind = state.number, state.blind
-        if self._expected is _Expected.NOTHING:
+        if state.expected is Expected.NOTHING:
             self._out_of_turn("the conversation is over")
             return state.found
         try:
-            value = self._decoded(said)
+            value = reading.decoded(state, said)
         except DecodeError as error:
-            self._unreadable(error)
+            reading.unreadable(state, error)
             found = state.found
         else:
             found = [] if blind else self._fed(value)
@@ -442,50 +309,23 @@ class Conversation:
             self._go_on()
         return found
 
-    def _decoded(self, said: Said) -> str | Message | frames.Hello:
-        if not isinstance(said, bytes | bytearray | memoryview):
-            return said
-        if self._expected is _Expected.INIT:
-            return frames.decode_init(said)
-        if self._expected is _Expected.HELLO:
-            if len(said) >= _FLAGS_SIZE:
-                self._format = "json" if said[0] & frames.FLAGS["json"] else "binary"
-            return frames.decode_hello(said)
-        message: Message = FORMATS[self._format].decode(said)
-        return message
-
-    def _unreadable(self, error: DecodeError) -> None:
-        state = self._state
-        state.blind = state.blind or self._expected is not _Expected.INIT
-        text = error.reason if error.offset is None else f"{error.reason} (byte {error.offset})"
-        if self._expected is _Expected.INIT:
-            state.report_at("frame.init", "", text)
-        elif self._expected is _Expected.HELLO and error.offset is not None and error.offset < _FLAGS_SIZE:
-            state.report_at("frame.hello", "", text)
-        else:
-            harmless = error.path.endswith(_UNVERIFIED_PATHS) or any(
-                part in error.reason for part in _UNVERIFIED_REASONS
-            )
-            unnoticed = harmless and self._format == "binary" and self.turn is Direction.EDC_TO_BATSIM
-            state.report_at("message.unverified" if unnoticed else "message.unreadable", error.path, text)
-
-    def _fed(self, value: str | Message | frames.Hello) -> list[Violation]:
+    def _fed(self, value: str | model.Message | frames.Hello) -> list[Violation]:
         """Hand a message to whoever is for it."""
-        expected = self._expected
-        if isinstance(value, str) and expected is _Expected.INIT:
+        expected = self._state.expected
+        if isinstance(value, str) and expected is Expected.INIT:
             return self.begin(value)
-        if isinstance(value, frames.Hello) and expected is _Expected.HELLO:
+        if isinstance(value, frames.Hello) and expected is Expected.HELLO:
             return self.hello(value.message, value.flags)
-        if isinstance(value, Message) and expected is _Expected.HELLO:
+        if isinstance(value, model.Message) and expected is Expected.HELLO:
             return self.hello(value)
-        if isinstance(value, Message) and expected is _Expected.BATSIM:
+        if isinstance(value, model.Message) and expected is Expected.BATSIM:
             return self.receive(value)
-        if isinstance(value, Message) and expected is _Expected.REPLY:
+        if isinstance(value, model.Message) and expected is Expected.REPLY:
             return self._replied(value)
         self._out_of_turn(f"expected {expected.value}, got {an(type(value).__name__)}")
         return self._state.found
 
-    def _replied(self, message: Message) -> list[Violation]:
+    def _replied(self, message: model.Message) -> list[Violation]:
         """A whole reply, which was sent whatever is wrong with it."""
         found: list[Violation] = []
         state = self._state
@@ -499,8 +339,8 @@ class Conversation:
             return found + self.close_reply(message)
         self._start()
         if not state.now <= message.now < math.inf:
-            self._check_now(message.now)
-        self._check_timestamps(message)
+            times.now(state, message.now)
+        times.timestamps(state, message)
         return found + state.found
 
     # What all of them need
@@ -517,34 +357,34 @@ class Conversation:
         """The message was said: on to the next one."""
         state = self._state
         state.number += 1
-        if self._expected is _BATSIM_SPEAKS:
-            self._expected = _REPLY_IS_DUE
+        if state.expected is _BATSIM_SPEAKS:
+            state.expected = _REPLY_IS_DUE
             self._accepted = 0
             state.first_timestamp = None
-        elif self._expected is _REPLY_IS_DUE:
-            self._expected = _BATSIM_SPEAKS
+        elif state.expected is _REPLY_IS_DUE:
+            state.expected = _BATSIM_SPEAKS
             if state.phase is _END:
-                state.phase, self._expected = Phase.OVER, _Expected.NOTHING
-        elif self._expected is _Expected.INIT:
-            state.phase, self._expected = Phase.HELLO, _Expected.HELLO
+                state.phase, state.expected = Phase.OVER, Expected.NOTHING
+        elif state.expected is Expected.INIT:
+            state.phase, state.expected = Phase.HELLO, Expected.HELLO
         else:
-            state.phase, self._expected = Phase.BEGIN, _Expected.BATSIM
+            state.phase, state.expected = Phase.BEGIN, Expected.BATSIM
 
     def _out_of_turn(self, text: str) -> None:
         self._state.report_at("turn.order", "", text)
 
-    def _judge(self, event: Event) -> None:
+    def _judge(self, event: model.Event) -> None:
         """Judge an event of a reply, and let it take effect if it may."""
         state = self._state
         kind = type(event)
         timestamp, first = event.timestamp, state.first_timestamp
         if (first is not None and not timestamp >= state.last_timestamp) or timestamp != timestamp:
-            self._check_order(timestamp, first)
-        reader = _READERS.get(kind)
+            times.order(state, timestamp)
+        reader = READERS.get(kind)
         if reader is not None:
             reader(state, event)
         after = state.phase.steps.get(kind)
-        handler = _EDC.get(kind)
+        handler = FROM_EDC.get(kind)
         if after is None or handler is None:
             self._misplaced(event, wrong_direction=handler is None)
             after = state.phase
@@ -558,51 +398,16 @@ class Conversation:
             if first is None:
                 state.first_timestamp = timestamp
 
-    def _misplaced(self, event: Event, wrong_direction: bool) -> None:
+    def _misplaced(self, event: model.Event, wrong_direction: bool) -> None:
         """Report an event that cannot come in this phase, or not from this side."""
         state, kind = self._state, type(event)
         if wrong_direction:
-            side = "Batsim" if kind in BATSIM_TO_EDC else "the decision component"
+            side = "Batsim" if kind in model.BATSIM_TO_EDC else "the decision component"
             state.report("event.wrong-direction", "", f"{kind.__name__} is sent by {side} only")
-        elif kind in _MISPLACED.get(state.phase, ()):
-            rule, text = _MISPLACED[state.phase][kind]
+        elif state.phase in EVENTS[kind].misplaced:
+            rule, text = EVENTS[kind].misplaced[state.phase]
             state.report(rule, "", text)
-        elif state.phase is Phase.STOP and kind in _EDC:
+        elif state.phase is Phase.STOP and kind in FROM_EDC:
             state.report("stop.dropped", "", f"a stop was asked for, so {kind.__name__} is dropped")
         else:
             state.report("event.out-of-phase", "", f"{kind.__name__} cannot come here: {state.phase.meaning}")
-
-    # Times
-
-    def _check_order(self, timestamp: float, first: float | None) -> None:
-        state = self._state
-        path = f"events[{state.index}].timestamp"
-        if timestamp != timestamp or first is None:
-            state.report_at("time.not-a-number", path, "the timestamp is not a number")
-        elif timestamp < first:
-            text = f"timestamp {timestamp} is before that of the first event, {first}"
-            state.report_at("time.before-first", path, text)
-        else:
-            text = f"timestamp {timestamp} is before that of the event before it, {state.last_timestamp}"
-            state.report_at("time.order", path, text)
-
-    def _check_now(self, now: float, infinite: str = "time.infinite") -> None:
-        """Report what is wrong with the now of a message of the decision component."""
-        state = self._state
-        if now == math.inf:
-            state.report_at(infinite, "now", "now is infinite")
-        elif now != now:
-            state.report_at("time.now-not-a-number", "now", "now is not a number")
-        else:
-            state.report_at("time.past", "now", f"now is {now}, and it is {state.now} in the simulation")
-
-    def _check_timestamps(self, message: Message) -> None:
-        for index, event in enumerate(message.events):
-            if not event.timestamp <= message.now and event.timestamp == event.timestamp:
-                self._state.index = index
-                self._after_now(event, message)
-
-    def _after_now(self, event: Event, message: Message) -> None:
-        state = self._state
-        text = f"timestamp {event.timestamp} of {type(event).__name__} is after now, {message.now}"
-        state.report_at("time.after-now", f"events[{state.index}].timestamp", text)

@@ -10,17 +10,11 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from batprotocol import model
 from batprotocol.conversation.automaton import HostPower
 from batprotocol.conversation.hostsets import HostSetText, describe, members
 from batprotocol.conversation.state import HostRecord, State
 from batprotocol.errors import shown
-from batprotocol.model import (
-    ChangeHostsPStateEvent,
-    Host,
-    HostsPStateChangedEvent,
-    HostsTurnedOnOffEvent,
-    TurnOnOffHostsEvent,
-)
 
 __all__ = [
     "change_pstate",
@@ -48,14 +42,14 @@ def _sleep_pstates(text: str) -> dict[int, tuple[int, int]]:
     return {int(each[1]): (int(each[2]), int(each[3])) for each in found if each}
 
 
-def _sleeps(host: Host) -> dict[int, tuple[int, int]]:
+def _sleeps(host: model.Host) -> dict[int, tuple[int, int]]:
     for entry in host.properties or ():
         if entry.key == _SLEEP_PSTATES:
             return _sleep_pstates(entry.value)
     return {}
 
 
-def _kind(host: Host, pstate: int) -> str:
+def _kind(host: model.Host, pstate: int) -> str:
     """What a power state of this host is for: "sleep", "virtual" (on the way to sleep or back) or "computation"."""
     sleeps = _sleeps(host)
     if pstate in sleeps:
@@ -66,12 +60,12 @@ def _kind(host: Host, pstate: int) -> str:
 # Changes at once
 
 
-def read_change_pstate(state: State, event: ChangeHostsPStateEvent) -> None:
+def read_change_pstate(state: State, event: model.ChangeHostsPStateEvent) -> None:
     """ChangeHostsPStateEvent: a host set that Batsim can read."""
     state.readable_hosts(event.host_ids, "host_ids")
 
 
-def change_pstate(state: State, event: ChangeHostsPStateEvent) -> None:
+def change_pstate(state: State, event: model.ChangeHostsPStateEvent) -> None:
     """ChangeHostsPStateEvent: hosts and a power state that exist.
 
     It is done as asked, whatever the power state is for: in a sleep or virtual one, the host cannot compute.
@@ -128,7 +122,7 @@ def _check_pstate(state: State, records: list[HostRecord], pstate: int, path: st
             return
 
 
-def pstate_changed(state: State, event: HostsPStateChangedEvent) -> None:
+def pstate_changed(state: State, event: model.HostsPStateChangedEvent) -> None:
     """HostsPStateChangedEvent: a change that was asked for."""
     hosts = state.known_hosts(event.host_ids, "host_ids")
     change = (0 if hosts is None else hosts.mask, event.pstate)
@@ -142,12 +136,12 @@ def pstate_changed(state: State, event: HostsPStateChangedEvent) -> None:
 # On and off
 
 
-def read_turn_on_off(state: State, event: TurnOnOffHostsEvent) -> None:
+def read_turn_on_off(state: State, event: model.TurnOnOffHostsEvent) -> None:
     """TurnOnOffHostsEvent: a host set that Batsim can read."""
     state.readable_hosts(event.host_ids, "host_ids")
 
 
-def turn_on_off(state: State, event: TurnOnOffHostsEvent) -> None:
+def turn_on_off(state: State, event: model.TurnOnOffHostsEvent) -> None:
     """TurnOnOffHostsEvent: hosts that are all on and idle, to a sleep state, or all off, to a computation state."""
     hosts = state.known_hosts(event.host_ids, "host_ids")
     if hosts is None:
@@ -172,10 +166,10 @@ def turn_on_off(state: State, event: TurnOnOffHostsEvent) -> None:
         note_power(state, record)
 
 
-def _can_turn(state: State, record: HostRecord, event: TurnOnOffHostsEvent) -> bool:
+def _can_turn(state: State, record: HostRecord, event: model.TurnOnOffHostsEvent) -> bool:
     """Whether the host can be turned to this power state now; reported if not."""
     host, power = record.host, record.power_at(event.timestamp)
-    if TurnOnOffHostsEvent not in power.steps:
+    if model.TurnOnOffHostsEvent not in power.steps:
         state.report("hosts.turn-switching", "host_ids", f"host {host.id} is {power.meaning}")
         return False
     now, then = _kind(host, record.pstate), _kind(host, event.state)
@@ -196,7 +190,7 @@ def _duration(record: HostRecord, pstate: int) -> float:
     return float("inf")
 
 
-def turned_on_off(state: State, event: HostsTurnedOnOffEvent) -> None:
+def turned_on_off(state: State, event: model.HostsTurnedOnOffEvent) -> None:
     """HostsTurnedOnOffEvent: a switch that was asked for is done."""
     hosts = state.known_hosts(event.host_ids, "host_ids")
     due = None
@@ -213,11 +207,11 @@ def turned_on_off(state: State, event: HostsTurnedOnOffEvent) -> None:
     for host in members(hosts.mask):
         record = state.hosts.get(host)
         if record is not None and record.pstate == event.state:
-            record.power = record.power.steps.get(HostsTurnedOnOffEvent, record.power)
+            record.power = record.power.steps.get(model.HostsTurnedOnOffEvent, record.power)
             note_power(state, record)
 
 
-def host_records(computing: tuple[Host, ...], storing: tuple[Host, ...]) -> dict[int, HostRecord]:
+def host_records(computing: tuple[model.Host, ...], storing: tuple[model.Host, ...]) -> dict[int, HostRecord]:
     """The hosts of a platform by id."""
     records = {host.id: HostRecord(host, False, host.pstate) for host in computing}
     records.update((host.id, HostRecord(host, True, host.pstate)) for host in storing)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from math import inf
 from typing import Final
 
+from batprotocol import model
 from batprotocol.conversation.automaton import JobState
 from batprotocol.conversation.hosts import why_asleep
 from batprotocol.conversation.hostsets import HostSetText, describe, members, read_hosts
@@ -18,22 +19,6 @@ from batprotocol.conversation.profiles import PARALLEL_TASKS, contained, is_usag
 from batprotocol.conversation.state import JobRecord, State
 from batprotocol.conversation.tasks import check_tasks
 from batprotocol.errors import shown
-from batprotocol.model import (
-    DelayProfile,
-    ExecuteJobEvent,
-    FinalJobState,
-    ForceSimulationStopEvent,
-    JobCompletedEvent,
-    JobsKilledEvent,
-    JobSubmittedEvent,
-    KillJobsEvent,
-    KillProgress,
-    KillProgressAtomicProfile,
-    KillProgressSequentialProfile,
-    PredefinedExecutorPlacementStrategy,
-    RejectJobEvent,
-    SequentialCompositionProfile,
-)
 
 __all__ = [
     "completed",
@@ -54,8 +39,8 @@ __all__ = [
 _SHOWN_JOBS: Final = 3
 # Looking up a member of an enum costs more than most of what is done with it here.
 _SUBMITTED: Final = JobState.SUBMITTED
-_COMPLETED_KILLED: Final = FinalJobState.COMPLETED_KILLED
-_SPREAD: Final = PredefinedExecutorPlacementStrategy.SpreadOverHostsFirst
+_COMPLETED_KILLED: Final = model.FinalJobState.COMPLETED_KILLED
+_SPREAD: Final = model.PredefinedExecutorPlacementStrategy.SpreadOverHostsFirst
 
 
 def check_id(state: State, job_id: str, path: str) -> None:
@@ -78,7 +63,7 @@ def _refuse(state: State, rule: str, path: str, job_id: str, what: str) -> None:
 # What the decision component asks for
 
 
-def read_execute(state: State, event: ExecuteJobEvent) -> None:
+def read_execute(state: State, event: model.ExecuteJobEvent) -> None:
     """ExecuteJobEvent: ids and host sets that Batsim can read."""
     if event.job_id not in state.jobs:
         check_id(state, event.job_id, "job_id")
@@ -89,12 +74,12 @@ def read_execute(state: State, event: ExecuteJobEvent) -> None:
         state.readable_hosts(override.host_allocation, f"profile_allocation_override[{index}].host_allocation")
 
 
-def execute(state: State, event: ExecuteJobEvent) -> None:
+def execute(state: State, event: model.ExecuteJobEvent) -> None:
     """ExecuteJobEvent: a job that waits, on hosts that exist and are on, placed so that it fits."""
     record = _known(state, event.job_id, "job_id")
     if record is None:
         return
-    after = record.state.steps.get(ExecuteJobEvent)
+    after = record.state.steps.get(model.ExecuteJobEvent)
     if after is None or record.job is None:
         _refuse(state, "job.execute-state", "job_id", event.job_id, f"cannot be executed: it is {record.state.meaning}")
         return
@@ -115,7 +100,7 @@ def execute(state: State, event: ExecuteJobEvent) -> None:
         check_overrides(state, event, record.profile_id)
     profile, walltime = state.profiles.get(record.profile_id), record.job.walltime
     if not (
-        (profile is None or (type(profile) is DelayProfile and profile.delay < inf))
+        (profile is None or (type(profile) is model.DelayProfile and profile.delay < inf))
         and (walltime is None or walltime < inf)
     ):
         check_tasks(state, event, record.profile_id, record.job)
@@ -128,7 +113,7 @@ def execute(state: State, event: ExecuteJobEvent) -> None:
     state.occupy(event.job_id, hosts)
 
 
-def _check_hosts(state: State, event: ExecuteJobEvent, hosts: HostSetText) -> None:
+def _check_hosts(state: State, event: model.ExecuteJobEvent, hosts: HostSetText) -> None:
     path = "allocation.host_allocation"
     if hosts.mask & state.asleep:
         for host in members(hosts.mask & state.asleep):
@@ -145,35 +130,35 @@ def _check_hosts(state: State, event: ExecuteJobEvent, hosts: HostSetText) -> No
         state.report("job.over-allocation", path, f"job {shown(event.job_id)} gets {shared}, held by {names}")
 
 
-def read_reject(state: State, event: RejectJobEvent) -> None:
+def read_reject(state: State, event: model.RejectJobEvent) -> None:
     """RejectJobEvent: an id that Batsim can read."""
     check_id(state, event.job_id, "job_id")
 
 
-def reject(state: State, event: RejectJobEvent) -> None:
+def reject(state: State, event: model.RejectJobEvent) -> None:
     """RejectJobEvent: a job that waits."""
     record = _known(state, event.job_id, "job_id")
     if record is None:
         return
-    after = record.state.steps.get(RejectJobEvent)
+    after = record.state.steps.get(model.RejectJobEvent)
     if after is None:
         _refuse(state, "job.reject-state", "job_id", event.job_id, f"cannot be rejected: it is {record.state.meaning}")
         return
     if not state.refused:
         record.state = after
         record.job = None
-        record.final = FinalJobState.REJECTED
+        record.final = model.FinalJobState.REJECTED
         state.undecided -= 1
         state.rejected.append(record)
 
 
-def read_kill(state: State, event: KillJobsEvent) -> None:
+def read_kill(state: State, event: model.KillJobsEvent) -> None:
     """KillJobsEvent: ids that Batsim can read."""
     for index, job_id in enumerate(event.job_ids):
         check_id(state, job_id, f"job_ids[{index}]")
 
 
-def kill(state: State, event: KillJobsEvent) -> None:
+def kill(state: State, event: model.KillJobsEvent) -> None:
     """KillJobsEvent: jobs that run, at least one of them not yet being killed."""
     if not event.job_ids:
         state.report("job.kill-nothing", "job_ids", "no job is named")
@@ -182,7 +167,7 @@ def kill(state: State, event: KillJobsEvent) -> None:
         record = _known(state, job_id, f"job_ids[{index}]")
         if record is None:
             continue
-        if KillJobsEvent not in record.state.steps:
+        if model.KillJobsEvent not in record.state.steps:
             text = f"cannot be killed: it is {record.state.meaning}"
             _refuse(state, "job.kill-state", f"job_ids[{index}]", job_id, text)
         elif event.timestamp <= state.now and _replays_usage(state, record):
@@ -197,10 +182,10 @@ def kill(state: State, event: KillJobsEvent) -> None:
         if not record.kill_due:
             record.kill_due = True
             state.kills_due += 1
-        record.state = record.state.steps[KillJobsEvent]
+        record.state = record.state.steps[model.KillJobsEvent]
 
 
-def force_stop(state: State, event: ForceSimulationStopEvent) -> None:
+def force_stop(state: State, event: model.ForceSimulationStopEvent) -> None:
     """ForceSimulationStopEvent: when no parallel task is running, as far as that is known."""
     surely, perhaps = [], []
     for job_id in state.running:
@@ -243,7 +228,7 @@ def _usage(state: State, record: JobRecord) -> list[bool]:
 # What Batsim says
 
 
-def submitted(state: State, event: JobSubmittedEvent) -> None:
+def submitted(state: State, event: model.JobSubmittedEvent) -> None:
     """JobSubmittedEvent: a new job, or one that was registered and is acknowledged now."""
     record = state.jobs.get(event.job_id)
     profile_id = event.job.profile_id
@@ -266,10 +251,10 @@ def submitted(state: State, event: JobSubmittedEvent) -> None:
             _refuse(state, "job.profile-not-forwarded", "profile", event.job_id, "comes without its profile")
 
 
-def completed(state: State, event: JobCompletedEvent) -> None:
+def completed(state: State, event: model.JobCompletedEvent) -> None:
     """JobCompletedEvent: a job that ran has ended, and is forgotten."""
     record = state.jobs.get(event.job_id)
-    after = None if record is None else record.state.steps.get(JobCompletedEvent)
+    after = None if record is None else record.state.steps.get(model.JobCompletedEvent)
     if record is None or after is None:
         status = (JobState.UNKNOWN if record is None else record.state).meaning
         _refuse(state, "job.completed-not-running", "job_id", event.job_id, f"ends, but it is {status}")
@@ -289,7 +274,7 @@ def forget(state: State, record: JobRecord) -> None:
     profile_id = record.profile_id
     if not state.reuses_profiles and profile_id not in state.gone_profiles:
         state.gone_profiles.add(profile_id)
-        if type(state.profiles.get(profile_id)) is SequentialCompositionProfile:
+        if type(state.profiles.get(profile_id)) is model.SequentialCompositionProfile:
             state.gone_profiles.update(contained(state, profile_id))
 
 
@@ -300,14 +285,14 @@ def forget_rejected(state: State) -> None:
     state.rejected.clear()
 
 
-def killed(state: State, event: JobsKilledEvent) -> None:
+def killed(state: State, event: model.JobsKilledEvent) -> None:
     """JobsKilledEvent: the kill that was asked for is done, and these jobs have ended."""
     for index, job_id in enumerate(event.job_ids):
         record = state.jobs.get(job_id)
         if record is None or not record.kill_due:
             state.report("job.killed-unasked", f"job_ids[{index}]", f"nobody wanted to kill job {shown(job_id)}")
             continue
-        if JobsKilledEvent not in record.state.steps:
+        if model.JobsKilledEvent not in record.state.steps:
             state.report("job.killed-not-completed", f"job_ids[{index}]", f"job {shown(job_id)} has not ended")
         record.kill_due = False
         state.kills_due -= 1
@@ -327,14 +312,14 @@ def killed(state: State, event: JobsKilledEvent) -> None:
         state.report("job.profile-not-forwarded", "profiles", "the profiles of killed jobs were asked for")
 
 
-def _progresses(progress: KillProgress) -> Iterator[float]:
+def _progresses(progress: model.KillProgress) -> Iterator[float]:
     """The progress of all atomic profiles in this one."""
     todo = [progress]
     while todo:
         part = todo.pop()
-        if isinstance(part, KillProgressAtomicProfile):
+        if isinstance(part, model.KillProgressAtomicProfile):
             yield part.progress
-        elif isinstance(part, KillProgressSequentialProfile):
+        elif isinstance(part, model.KillProgressSequentialProfile):
             todo.append(part.current_task_progress)
         else:
             todo.extend(part.tasks_progress)

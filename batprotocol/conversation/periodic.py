@@ -11,33 +11,10 @@ from itertools import islice
 from math import inf
 from typing import Final
 
+from batprotocol import model
 from batprotocol.conversation.hostsets import read_hosts
 from batprotocol.conversation.state import CallRecord, ProbeRecord, State
 from batprotocol.errors import shown
-from batprotocol.model import (
-    AggregatedProbeData,
-    CallMeLaterEvent,
-    CreateProbeEvent,
-    CumulativeFunction,
-    FinitePeriodNumber,
-    HostResources,
-    LinkResources,
-    Metrics,
-    NoFiltering,
-    NoReset,
-    NoResourcesAggregation,
-    NoTemporalAggregation,
-    OneShot,
-    Periodic,
-    ProbeDataAccumulation,
-    ProbeDataEmittedEvent,
-    QuantileFunction,
-    RequestedCallEvent,
-    StopCallMeLaterEvent,
-    StopProbeEvent,
-    TemporalTrigger,
-    TimeUnit,
-)
 
 __all__ = [
     "call_me_later",
@@ -50,24 +27,24 @@ __all__ = [
     "stop_probe",
 ]
 
-_IN_MILLISECONDS: Final = {TimeUnit.Second: 1000, TimeUnit.Millisecond: 1}
-_PER_SECOND: Final = {TimeUnit.Second: 1.0, TimeUnit.Millisecond: 1000.0}
+_IN_MILLISECONDS: Final = {model.TimeUnit.Second: 1000, model.TimeUnit.Millisecond: 1}
+_PER_SECOND: Final = {model.TimeUnit.Second: 1.0, model.TimeUnit.Millisecond: 1000.0}
 _UINT64: Final = 2**64
 _MOST_PERIODS: Final = 100  # of so many different ones, some do not divide one another: 2^64 has room for 64
 _ROUNDING: Final = 1e-9  # JSON from Batsim has about 14 decimals
 
 
-def _milliseconds(trigger: Periodic) -> int:
+def _milliseconds(trigger: model.Periodic) -> int:
     """The period as Batsim computes it, which wraps around where an uint64 does. 0 is none."""
     return trigger.period * _IN_MILLISECONDS.get(trigger.time_unit, 0) % _UINT64
 
 
-def _due(shot: OneShot) -> float:
+def _due(shot: model.OneShot) -> float:
     """When a one-shot trigger fires, in simulated seconds. Batsim takes unknown units for seconds."""
     return shot.time / _PER_SECOND.get(shot.time_unit, 1.0)
 
 
-def _check_periodic(state: State, trigger: Periodic, path: str) -> None:
+def _check_periodic(state: State, trigger: model.Periodic, path: str) -> None:
     """Report a periodic trigger that Batsim does not take, alone or beside those that run."""
     period = _milliseconds(trigger)
     if trigger.time_unit not in _IN_MILLISECONDS:
@@ -82,25 +59,25 @@ def _check_periodic(state: State, trigger: Periodic, path: str) -> None:
             state.report("trigger.periods", f"{path}.period", text)
     if trigger.offset:
         state.report("trigger.offset", f"{path}.offset", f"the offset is {trigger.offset}")
-    if isinstance(trigger.mode, FinitePeriodNumber) and trigger.mode.nb_periods == 0:
+    if isinstance(trigger.mode, model.FinitePeriodNumber) and trigger.mode.nb_periods == 0:
         state.report("trigger.no-periods", f"{path}.mode.nb_periods", "the trigger never fires")
 
 
-def _start(state: State, trigger: Periodic) -> None:
+def _start(state: State, trigger: model.Periodic) -> None:
     period = _milliseconds(trigger)
     state.periods[period] = state.periods.get(period, 0) + 1
 
 
-def _end(state: State, trigger: Periodic) -> None:
+def _end(state: State, trigger: model.Periodic) -> None:
     period = _milliseconds(trigger)
     state.periods[period] -= 1
     if not state.periods[period]:
         del state.periods[period]
 
 
-def _periods(trigger: Periodic) -> int | None:
+def _periods(trigger: model.Periodic) -> int | None:
     """How often the trigger fires, None for without end."""
-    return trigger.mode.nb_periods if isinstance(trigger.mode, FinitePeriodNumber) else None
+    return trigger.mode.nb_periods if isinstance(trigger.mode, model.FinitePeriodNumber) else None
 
 
 # Calls
@@ -108,21 +85,21 @@ def _periods(trigger: Periodic) -> int | None:
 
 def _order(call: CallRecord) -> float:
     """How the calls with one id are kept: the one-shot ones as they are due, then the periodic one if there is one."""
-    return _due(call.when) if isinstance(call.when, OneShot) else inf
+    return _due(call.when) if isinstance(call.when, model.OneShot) else inf
 
 
 def _periodic_call(state: State, name: str) -> CallRecord | None:
     calls = state.calls.get(name)
-    return calls[-1] if calls and isinstance(calls[-1].when, Periodic) else None
+    return calls[-1] if calls and isinstance(calls[-1].when, model.Periodic) else None
 
 
-def call_me_later(state: State, event: CallMeLaterEvent) -> None:
+def call_me_later(state: State, event: model.CallMeLaterEvent) -> None:
     """CallMeLaterEvent: a trigger that Batsim takes, with an id; that of periodic calls is their own."""
     name, when = event.call_me_later_id, event.when
     if not name:
         state.report("call.no-id", "call_me_later_id", "the id is empty")
     possible = True
-    if isinstance(when, Periodic):
+    if isinstance(when, model.Periodic):
         possible = _milliseconds(when) > 0
         _check_periodic(state, when, "when")
         if _periodic_call(state, name) is not None:
@@ -133,11 +110,11 @@ def call_me_later(state: State, event: CallMeLaterEvent) -> None:
         state.report("call.past", "when.time", text)
     if state.takes_effect(possible):
         insort(state.calls.setdefault(name, []), CallRecord(when), key=_order)
-        if isinstance(when, Periodic):
+        if isinstance(when, model.Periodic):
             _start(state, when)
 
 
-def stop_call(state: State, event: StopCallMeLaterEvent) -> None:
+def stop_call(state: State, event: model.StopCallMeLaterEvent) -> None:
     """StopCallMeLaterEvent: a periodic call that runs."""
     name = event.call_me_later_id
     call = _periodic_call(state, name)
@@ -148,7 +125,7 @@ def stop_call(state: State, event: StopCallMeLaterEvent) -> None:
         state.closing_calls.add(name)
 
 
-def requested_call(state: State, event: RequestedCallEvent) -> None:
+def requested_call(state: State, event: model.RequestedCallEvent) -> None:
     """RequestedCallEvent: a call that was asked for, not too early."""
     name = event.call_me_later_id
     calls = state.calls.get(name)
@@ -161,7 +138,7 @@ def requested_call(state: State, event: RequestedCallEvent) -> None:
     if event.last_periodic_call or _order(call) > event.timestamp:  # then it is the periodic one, if there is one
         call = _periodic_call(state, name) or call
     call.fired += 1
-    if isinstance(call.when, OneShot):
+    if isinstance(call.when, model.OneShot):
         due = _due(call.when)
         if event.timestamp < due - abs(due) * _ROUNDING:
             state.report("call.early", "call_me_later_id", f"call {shown(name)} was asked for at {due}")
@@ -178,7 +155,7 @@ def requested_call(state: State, event: RequestedCallEvent) -> None:
 
 
 def _end_call(state: State, name: str, call: CallRecord) -> None:
-    if isinstance(call.when, Periodic):
+    if isinstance(call.when, model.Periodic):
         _end(state, call.when)
     calls = state.calls[name]
     calls.pop(0 if call is calls[0] else -1)
@@ -195,20 +172,20 @@ def endless(state: State) -> list[str]:
     return names
 
 
-def _is_endless(trigger: TemporalTrigger) -> bool:
-    return isinstance(trigger, Periodic) and _periods(trigger) is None
+def _is_endless(trigger: model.TemporalTrigger) -> bool:
+    return isinstance(trigger, model.Periodic) and _periods(trigger) is None
 
 
 # Probes
 
 
-def read_create_probe(state: State, event: CreateProbeEvent) -> None:
+def read_create_probe(state: State, event: model.CreateProbeEvent) -> None:
     """CreateProbeEvent: a host set that Batsim can read."""
-    if isinstance(event.resources, HostResources):
+    if isinstance(event.resources, model.HostResources):
         state.readable_hosts(event.resources.host_ids, "resources.host_ids")
 
 
-def create_probe(state: State, event: CreateProbeEvent) -> None:
+def create_probe(state: State, event: model.CreateProbeEvent) -> None:
     """CreateProbeEvent: a probe that Batsim implements, on hosts that exist, with an id of its own."""
     if not event.probe_id:
         state.report("probe.no-id", "probe_id", "the id is empty")
@@ -216,9 +193,9 @@ def create_probe(state: State, event: CreateProbeEvent) -> None:
         state.report("probe.id-in-use", "probe_id", f"the probe {shown(event.probe_id)} is still running")
     for path, text in _not_implemented(event):
         state.report("probe.not-implemented", path, text)
-    if isinstance(event.measurement_triggering_policy, Periodic):
+    if isinstance(event.measurement_triggering_policy, model.Periodic):
         _check_periodic(state, event.measurement_triggering_policy, "measurement_triggering_policy")
-    if isinstance(event.resources, HostResources):
+    if isinstance(event.resources, model.HostResources):
         state.known_hosts(event.resources.host_ids, "resources.host_ids")
     if state.has_energy is False:
         state.report("probe.no-energy", "metrics", "Batsim was started without --energy-host")
@@ -226,35 +203,36 @@ def create_probe(state: State, event: CreateProbeEvent) -> None:
         state.report("probe.ignored", path, text)
     trigger = event.measurement_triggering_policy
     is_new = event.probe_id not in state.probes
-    if state.takes_effect(possible=is_new and (isinstance(trigger, OneShot) or _milliseconds(trigger) > 0)):
+    if state.takes_effect(possible=is_new and (isinstance(trigger, model.OneShot) or _milliseconds(trigger) > 0)):
         state.probes[event.probe_id] = ProbeRecord(event)
-        if isinstance(trigger, Periodic):
+        if isinstance(trigger, model.Periodic):
             _start(state, trigger)
 
 
-def _not_implemented(event: CreateProbeEvent) -> list[tuple[str, str]]:
+def _not_implemented(event: model.CreateProbeEvent) -> list[tuple[str, str]]:
     """What of a probe Batsim 5.0.0-rc2 does not implement: paths and sentences."""
     accumulation = event.data_accumulation_strategy
     parts = (
-        (event.metrics != Metrics.Power, "metrics", f"{event.metrics.name} is not implemented"),
-        (isinstance(event.resources, LinkResources), "resources", "links are not implemented"),
+        (event.metrics != model.Metrics.Power, "metrics", f"{event.metrics.name} is not implemented"),
+        (isinstance(event.resources, model.LinkResources), "resources", "links are not implemented"),
         (
-            isinstance(event.measurement_triggering_policy, OneShot),
+            isinstance(event.measurement_triggering_policy, model.OneShot),
             "measurement_triggering_policy",
             "one-shot probes are not implemented",
         ),
         (
-            not isinstance(accumulation, ProbeDataAccumulation),
+            not isinstance(accumulation, model.ProbeDataAccumulation),
             "data_accumulation_strategy",
             "probes without accumulation are not implemented",
         ),
         (
-            isinstance(accumulation, ProbeDataAccumulation) and not isinstance(accumulation.reset_mode, NoReset),
+            isinstance(accumulation, model.ProbeDataAccumulation)
+            and not isinstance(accumulation.reset_mode, model.NoReset),
             "data_accumulation_strategy.reset_mode",
             "reset is not implemented",
         ),
         (
-            isinstance(event.resources_aggregation_function, QuantileFunction),
+            isinstance(event.resources_aggregation_function, model.QuantileFunction),
             "resources_aggregation_function",
             "quantiles are not implemented",
         ),
@@ -262,19 +240,25 @@ def _not_implemented(event: CreateProbeEvent) -> list[tuple[str, str]]:
     return [(path, text) for applies, path, text in parts if applies]
 
 
-def _ignored(event: CreateProbeEvent) -> list[tuple[str, str]]:
+def _ignored(event: model.CreateProbeEvent) -> list[tuple[str, str]]:
     """What of a probe Batsim 5.0.0-rc2 reads and ignores: paths and sentences."""
     accumulation = event.data_accumulation_strategy
-    accumulated = accumulation if isinstance(accumulation, ProbeDataAccumulation) else ProbeDataAccumulation()
+    accumulated = (
+        accumulation if isinstance(accumulation, model.ProbeDataAccumulation) else model.ProbeDataAccumulation()
+    )
     parts = (
-        (not isinstance(event.emission_filtering_policy, NoFiltering), "emission_filtering_policy", "all is emitted"),
         (
-            not isinstance(event.temporal_aggregation_function, NoTemporalAggregation),
+            not isinstance(event.emission_filtering_policy, model.NoFiltering),
+            "emission_filtering_policy",
+            "all is emitted",
+        ),
+        (
+            not isinstance(event.temporal_aggregation_function, model.NoTemporalAggregation),
             "temporal_aggregation_function",
             "nothing is aggregated over time",
         ),
         (
-            accumulated.cumulative_function != CumulativeFunction.Sum,
+            accumulated.cumulative_function != model.CumulativeFunction.Sum,
             "data_accumulation_strategy.cumulative_function",
             "measures are summed",
         ),
@@ -287,7 +271,7 @@ def _ignored(event: CreateProbeEvent) -> list[tuple[str, str]]:
     return [(path, text) for applies, path, text in parts if applies]
 
 
-def stop_probe(state: State, event: StopProbeEvent) -> None:
+def stop_probe(state: State, event: model.StopProbeEvent) -> None:
     """StopProbeEvent: a probe that runs."""
     if event.probe_id not in state.probes:
         state.report("probe.stop-unknown", "probe_id", f"no probe {shown(event.probe_id)} is running")
@@ -296,7 +280,7 @@ def stop_probe(state: State, event: StopProbeEvent) -> None:
         state.closing_probes.add(event.probe_id)
 
 
-def probe_data(state: State, event: ProbeDataEmittedEvent) -> None:
+def probe_data(state: State, event: model.ProbeDataEmittedEvent) -> None:
     """ProbeDataEmittedEvent: data of a probe that runs, in the shape that it was asked for."""
     probe = state.probes.get(event.probe_id)
     if probe is None:
@@ -305,29 +289,29 @@ def probe_data(state: State, event: ProbeDataEmittedEvent) -> None:
             state.report("probe.unasked", "probe_id", f"no probe {shown(event.probe_id)} is running")
         return
     asked = probe.event
-    is_vector = isinstance(asked.resources_aggregation_function, NoResourcesAggregation)
-    if isinstance(event.data, AggregatedProbeData) is is_vector:
+    is_vector = isinstance(asked.resources_aggregation_function, model.NoResourcesAggregation)
+    if isinstance(event.data, model.AggregatedProbeData) is is_vector:
         aggregates = "does not aggregate" if is_vector else "aggregates"
         state.report("probe.data-shape", "data", f"probe {shown(event.probe_id)} {aggregates} over its resources")
-    elif not isinstance(event.data, AggregatedProbeData) and len(event.data.data) != _resources(state, asked):
+    elif not isinstance(event.data, model.AggregatedProbeData) and len(event.data.data) != _resources(state, asked):
         text = f"{len(event.data.data)} values for {_resources(state, asked)} resources"
         state.report("probe.data-shape", "data.data", text)
     trigger = asked.measurement_triggering_policy
     probe.emitted += 1
     # The emissions of a finite probe can be counted, unless some are filtered out: rule sets that have `probe.ignored`
     # are about peers that do not filter.
-    finite = _periods(trigger) if isinstance(trigger, Periodic) else 1
+    finite = _periods(trigger) if isinstance(trigger, model.Periodic) else 1
     if probe.emitted == finite and ("probe.ignored" in state.severities or not _ignored(asked)):
         _end_probe(state, event.probe_id)
 
 
-def _resources(state: State, asked: CreateProbeEvent) -> int:
-    if isinstance(asked.resources, LinkResources):
+def _resources(state: State, asked: model.CreateProbeEvent) -> int:
+    if isinstance(asked.resources, model.LinkResources):
         return len(asked.resources.link_ids)
     return read_hosts(asked.resources.host_ids).size
 
 
 def _end_probe(state: State, name: str) -> None:
     trigger = state.probes.pop(name).event.measurement_triggering_policy
-    if isinstance(trigger, Periodic):
+    if isinstance(trigger, model.Periodic):
         _end(state, trigger)

@@ -7,43 +7,33 @@ from __future__ import annotations
 
 from typing import Final
 
+from batprotocol import model
 from batprotocol.conversation.hostsets import HostSetText, read_hosts
 from batprotocol.conversation.profiles import leaves
 from batprotocol.conversation.state import State
 from batprotocol.errors import shown
-from batprotocol.model import (
-    CustomExecutorToHostMapping,
-    ExecuteJobEvent,
-    ExecutorPlacement,
-    ParallelTaskDataStagingBetweenStoragesProfile,
-    ParallelTaskHomogeneousProfile,
-    ParallelTaskOnStorageHomogeneousProfile,
-    ParallelTaskProfile,
-    PredefinedExecutorPlacementStrategy,
-    Profile,
-    ProfileAllocationPlacement,
-    TraceReplayProfile,
-)
 
 __all__ = ["check_overrides", "check_placement"]
 
 # How a profile takes a custom mapping. Rigid ones need one entry for each executor; homogeneous ones take as many
 # executors as there are entries. Of a trace only Batsim knows how many it has: what the job requests, one hopes.
-_RIGID: Final = (ParallelTaskProfile, ParallelTaskDataStagingBetweenStoragesProfile)
+_RIGID: Final = (model.ParallelTaskProfile, model.ParallelTaskDataStagingBetweenStoragesProfile)
 _MAPPED: Final = (
     *_RIGID,
-    ParallelTaskHomogeneousProfile,
-    ParallelTaskOnStorageHomogeneousProfile,
-    TraceReplayProfile,
+    model.ParallelTaskHomogeneousProfile,
+    model.ParallelTaskOnStorageHomogeneousProfile,
+    model.TraceReplayProfile,
 )
-_STRATEGIES: Final = tuple(PredefinedExecutorPlacementStrategy)
+_STRATEGIES: Final = tuple(model.PredefinedExecutorPlacementStrategy)
 
 
-def check_placement(state: State, event: ExecuteJobEvent, executors: int, profile_id: str, hosts: HostSetText) -> None:
+def check_placement(
+    state: State, event: model.ExecuteJobEvent, executors: int, profile_id: str, hosts: HostSetText
+) -> None:
     """Report a placement that does not fit the profiles it is for: all that are not overridden."""
     placement = event.allocation.executor_placement
     path = "allocation.executor_placement"
-    if not isinstance(placement, CustomExecutorToHostMapping):
+    if not isinstance(placement, model.CustomExecutorToHostMapping):
         _check_strategy(state, placement, path)
         return
     overridden = {override.profile_id for override in event.profile_allocation_override or ()}
@@ -54,7 +44,7 @@ def check_placement(state: State, event: ExecuteJobEvent, executors: int, profil
             _check_mapping(state, placement.mapping, path, executors, part_id, part, hosts)
 
 
-def check_overrides(state: State, event: ExecuteJobEvent, profile_id: str) -> None:
+def check_overrides(state: State, event: model.ExecuteJobEvent, profile_id: str) -> None:
     """Report overrides that do not fit the profile that they name."""
     parts = dict(leaves(state, profile_id))
     everything_known = all(part is not None for part in parts.values())
@@ -71,7 +61,7 @@ def check_overrides(state: State, event: ExecuteJobEvent, profile_id: str) -> No
 
 
 def _check_override(
-    state: State, override: ProfileAllocationPlacement, path: str, executors: int, profile: Profile | None
+    state: State, override: model.ProfileAllocationPlacement, path: str, executors: int, profile: model.Profile | None
 ) -> None:
     hosts_text = override.host_allocation
     hosts = read_hosts(hosts_text)
@@ -79,14 +69,14 @@ def _check_override(
     if isinstance(profile, _MAPPED) and state.known_hosts(hosts_text, f"{path}.host_allocation") is None:
         return
     placement, path = override.executor_placement, f"{path}.executor_placement"
-    if not isinstance(placement, CustomExecutorToHostMapping):
+    if not isinstance(placement, model.CustomExecutorToHostMapping):
         _check_strategy(state, placement, path)
     elif hosts.last < state.host_limit:
         _check_mapping(state, placement.mapping, path, executors, override.profile_id, profile, hosts)
 
 
-def _check_strategy(state: State, placement: ExecutorPlacement, path: str) -> None:
-    if not isinstance(placement, CustomExecutorToHostMapping) and placement not in _STRATEGIES:
+def _check_strategy(state: State, placement: model.ExecutorPlacement, path: str) -> None:
+    if not isinstance(placement, model.CustomExecutorToHostMapping) and placement not in _STRATEGIES:
         state.report("job.placement-strategy", path, f"{int(placement)} is no predefined placement strategy")
 
 
@@ -96,12 +86,12 @@ def _check_mapping(
     path: str,
     executors: int,
     profile_id: str,
-    profile: Profile | None,
+    profile: model.Profile | None,
     hosts: HostSetText,
 ) -> None:
     used = isinstance(profile, _MAPPED)
     size = hosts.size
-    short = len(mapping) < executors and isinstance(profile, TraceReplayProfile)
+    short = len(mapping) < executors and isinstance(profile, model.TraceReplayProfile)
     if short or (len(mapping) != executors and (isinstance(profile, _RIGID) or not used)):
         rule = "job.mapping-size" if used else "job.mapping-doubtful"
         text = f"the mapping has {len(mapping)} entries, and the job has {executors} executors"

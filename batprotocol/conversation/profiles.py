@@ -10,20 +10,8 @@ from collections.abc import Iterator
 from math import inf, isqrt
 from typing import Final
 
+from batprotocol import model
 from batprotocol.conversation.state import State
-from batprotocol.model import (
-    DelayProfile,
-    ForkJoinCompositionProfile,
-    ParallelTaskDataStagingBetweenStoragesProfile,
-    ParallelTaskHomogeneousProfile,
-    ParallelTaskMergeCompositionProfile,
-    ParallelTaskOnStorageHomogeneousProfile,
-    ParallelTaskProfile,
-    Profile,
-    SequentialCompositionProfile,
-    TraceReplayProfile,
-    TraceType,
-)
 
 __all__ = [
     "COMPOSITIONS",
@@ -36,27 +24,31 @@ __all__ = [
     "leaves",
 ]
 
-COMPOSITIONS: Final = (SequentialCompositionProfile, ForkJoinCompositionProfile, ParallelTaskMergeCompositionProfile)
+COMPOSITIONS: Final = (
+    model.SequentialCompositionProfile,
+    model.ForkJoinCompositionProfile,
+    model.ParallelTaskMergeCompositionProfile,
+)
 PARALLEL_TASKS: Final = (
-    ParallelTaskProfile,
-    ParallelTaskHomogeneousProfile,
-    ParallelTaskOnStorageHomogeneousProfile,
-    ParallelTaskDataStagingBetweenStoragesProfile,
+    model.ParallelTaskProfile,
+    model.ParallelTaskHomogeneousProfile,
+    model.ParallelTaskOnStorageHomogeneousProfile,
+    model.ParallelTaskDataStagingBetweenStoragesProfile,
 )
 
 
-def is_usage_trace(profile: Profile | None) -> bool:
+def is_usage_trace(profile: model.Profile | None) -> bool:
     """Whether the profile is known to replay traces of fractional computation."""
-    return isinstance(profile, TraceReplayProfile) and profile.trace_type == TraceType.FractionalComputation
+    return isinstance(profile, model.TraceReplayProfile) and profile.trace_type == model.TraceType.FractionalComputation
 
 
-def executors_of(profile: ParallelTaskProfile) -> int:
+def executors_of(profile: model.ParallelTaskProfile) -> int:
     """How many executors a parallel task with vectors has."""
     flops, bytes_sent = profile.computation_vector, profile.communication_matrix
     return (0 if flops is None else len(flops)) or (0 if bytes_sent is None else isqrt(len(bytes_sent)))
 
 
-def leaves(state: State, profile_id: str) -> Iterator[tuple[str, Profile | None]]:
+def leaves(state: State, profile_id: str) -> Iterator[tuple[str, model.Profile | None]]:
     """The profiles that are executed in the end, each once, with their names. None is unknown."""
     todo, seen = [profile_id], {profile_id}
     while todo:
@@ -69,7 +61,7 @@ def leaves(state: State, profile_id: str) -> Iterator[tuple[str, Profile | None]
         seen.update(profile.profile_ids)
 
 
-def in_order(state: State, profile_id: str) -> Iterator[tuple[str, Profile | None, float]]:
+def in_order(state: State, profile_id: str) -> Iterator[tuple[str, model.Profile | None, float]]:
     """The profiles that are executed in the end, each when it comes first, in the order of their execution.
 
     With each comes what the delays before it take, in simulated seconds. What is never executed is left out: parts of
@@ -93,12 +85,12 @@ def in_order(state: State, profile_id: str) -> Iterator[tuple[str, Profile | Non
         profile = state.profiles.get(part)
         took[part] = 0.0
         if isinstance(profile, COMPOSITIONS):
-            repetitions = profile.repetition_count if isinstance(profile, SequentialCompositionProfile) else 1
+            repetitions = profile.repetition_count if isinstance(profile, model.SequentialCompositionProfile) else 1
             if repetitions:
                 stack.append((part, elapsed, repetitions, iter(profile.profile_ids)))
             continue
         yield part, profile, elapsed
-        if isinstance(profile, DelayProfile):
+        if isinstance(profile, model.DelayProfile):
             took[part] = profile.delay
             elapsed += profile.delay
 
@@ -109,7 +101,7 @@ def contained(state: State, profile_id: str) -> set[str]:
     todo = [profile_id]
     while todo:
         profile = state.profiles.get(todo.pop())
-        if isinstance(profile, SequentialCompositionProfile):
+        if isinstance(profile, model.SequentialCompositionProfile):
             todo += [part for part in dict.fromkeys(profile.profile_ids) if part not in found]
             found.update(profile.profile_ids)
     return found
@@ -117,7 +109,7 @@ def contained(state: State, profile_id: str) -> set[str]:
 
 def elsewhere(state: State, profile_id: str) -> str | None:
     """A profile that a sequence holds, or one that it holds, that belongs to another workload than the sequence."""
-    if not isinstance(state.profiles.get(profile_id), SequentialCompositionProfile):
+    if not isinstance(state.profiles.get(profile_id), model.SequentialCompositionProfile):
         return None
     workload = profile_id.partition("!")[0]
     return min((part for part in contained(state, profile_id) if part.partition("!")[0] != workload), default=None)

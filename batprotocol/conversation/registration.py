@@ -10,24 +10,12 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from batprotocol import model
 from batprotocol.conversation.automaton import JobState, Registration
 from batprotocol.conversation.jobs import check_id
 from batprotocol.conversation.profiles import COMPOSITIONS, elsewhere, executors_of
 from batprotocol.conversation.state import JobRecord, State
 from batprotocol.errors import shown
-from batprotocol.model import (
-    DelayProfile,
-    Doubles,
-    FinishRegistrationEvent,
-    ForkJoinCompositionProfile,
-    ParallelTaskDataStagingBetweenStoragesProfile,
-    ParallelTaskHomogeneousProfile,
-    ParallelTaskMergeCompositionProfile,
-    ParallelTaskOnStorageHomogeneousProfile,
-    ParallelTaskProfile,
-    RegisterJobEvent,
-    RegisterProfileEvent,
-)
 
 __all__ = [
     "finish_registration",
@@ -39,11 +27,11 @@ __all__ = [
 
 
 _AMOUNTS: Final[Mapping[type[Any], tuple[str, ...]]] = {
-    DelayProfile: ("delay",),
-    ParallelTaskProfile: ("computation_vector", "communication_matrix"),
-    ParallelTaskHomogeneousProfile: ("computation_amount", "communication_amount"),
-    ParallelTaskOnStorageHomogeneousProfile: ("bytes_to_read", "bytes_to_write"),
-    ParallelTaskDataStagingBetweenStoragesProfile: ("bytes_to_transfer",),
+    model.DelayProfile: ("delay",),
+    model.ParallelTaskProfile: ("computation_vector", "communication_matrix"),
+    model.ParallelTaskHomogeneousProfile: ("computation_amount", "communication_amount"),
+    model.ParallelTaskOnStorageHomogeneousProfile: ("bytes_to_read", "bytes_to_write"),
+    model.ParallelTaskDataStagingBetweenStoragesProfile: ("bytes_to_transfer",),
 }
 """The fields of profiles that say how much there is to do."""
 
@@ -55,9 +43,9 @@ def _check_open(state: State, what: str) -> None:
         state.report("register.after-finish", "", f"{what} after registration was finished")
 
 
-def finish_registration(state: State, event: FinishRegistrationEvent) -> None:
+def finish_registration(state: State, event: model.FinishRegistrationEvent) -> None:
     """FinishRegistrationEvent: once is enough, twice does no harm."""
-    after = state.registration.steps.get(FinishRegistrationEvent)
+    after = state.registration.steps.get(model.FinishRegistrationEvent)
     if after is None:
         _check_open(state, "registration is finished")
     if state.takes_effect():
@@ -67,7 +55,7 @@ def finish_registration(state: State, event: FinishRegistrationEvent) -> None:
 # Profiles
 
 
-def read_register_profile(state: State, event: RegisterProfileEvent) -> None:
+def read_register_profile(state: State, event: model.RegisterProfileEvent) -> None:
     """RegisterProfileEvent: what the profile itself says."""
     profile = event.profile.profile
     check = _CHECKS.get(type(profile))
@@ -75,13 +63,13 @@ def read_register_profile(state: State, event: RegisterProfileEvent) -> None:
         check(state, profile)
 
 
-def _check_delay(state: State, profile: DelayProfile) -> None:
+def _check_delay(state: State, profile: model.DelayProfile) -> None:
     if not profile.delay > 0:
         state.report("profile.delay", "profile.profile.delay", f"the delay is {profile.delay}")
 
 
-def _check_vectors(state: State, profile: ParallelTaskProfile) -> None:
-    for name in _AMOUNTS[ParallelTaskProfile]:
+def _check_vectors(state: State, profile: model.ParallelTaskProfile) -> None:
+    for name in _AMOUNTS[model.ParallelTaskProfile]:
         for index, amount in enumerate(getattr(profile, name) or ()):
             if not amount >= 0:
                 state.report("profile.amount", f"profile.profile.{name}[{index}]", f"the amount is {amount}")
@@ -109,17 +97,17 @@ def _check_implemented(state: State, profile: Any) -> None:
 
 
 _CHECKS: Final[dict[type[Any], Callable[[State, Any], None]]] = {
-    DelayProfile: _check_delay,
-    ParallelTaskProfile: _check_vectors,
-    ParallelTaskHomogeneousProfile: _check_amounts,
-    ParallelTaskOnStorageHomogeneousProfile: _check_amounts,
-    ParallelTaskDataStagingBetweenStoragesProfile: _check_amounts,
-    ForkJoinCompositionProfile: _check_implemented,
-    ParallelTaskMergeCompositionProfile: _check_implemented,
+    model.DelayProfile: _check_delay,
+    model.ParallelTaskProfile: _check_vectors,
+    model.ParallelTaskHomogeneousProfile: _check_amounts,
+    model.ParallelTaskOnStorageHomogeneousProfile: _check_amounts,
+    model.ParallelTaskDataStagingBetweenStoragesProfile: _check_amounts,
+    model.ForkJoinCompositionProfile: _check_implemented,
+    model.ParallelTaskMergeCompositionProfile: _check_implemented,
 }
 
 
-def register_profile(state: State, event: RegisterProfileEvent) -> None:
+def register_profile(state: State, event: model.RegisterProfileEvent) -> None:
     """RegisterProfileEvent: a new name, and sub-profiles that exist."""
     profile_id, profile = event.profile.id, event.profile.profile
     _check_open(state, f"profile {shown(profile_id)} is registered")
@@ -148,7 +136,7 @@ def _infinite(profile: Any) -> str:
     """The first field of a profile that holds an infinite number, or ""."""
     for name in _AMOUNTS.get(type(profile), ()):
         value = getattr(profile, name)
-        if value == math.inf or (isinstance(value, Doubles) and math.inf in value):
+        if value == math.inf or (isinstance(value, model.Doubles) and math.inf in value):
             return name
     return ""
 
@@ -164,12 +152,12 @@ def _is_missing(state: State, profile_id: str) -> bool:
 # Jobs
 
 
-def read_register_job(state: State, event: RegisterJobEvent) -> None:
+def read_register_job(state: State, event: model.RegisterJobEvent) -> None:
     """RegisterJobEvent: an id that Batsim can read."""
     check_id(state, event.job_id, "job_id")
 
 
-def register_job(state: State, event: RegisterJobEvent) -> None:
+def register_job(state: State, event: model.RegisterJobEvent) -> None:
     """RegisterJobEvent: a new job, whose profile exists and fits. It can be executed at once."""
     _check_open(state, f"job {shown(event.job_id)} is registered")
     job, workload = event.job, event.job_id.partition("!")[0]
@@ -183,14 +171,14 @@ def register_job(state: State, event: RegisterJobEvent) -> None:
     if not state.takes_effect(possible=event.job_id not in state.jobs):
         return
     acknowledged = state.features.acknowledge_dynamic_jobs
-    state.jobs[event.job_id] = JobRecord(JobState.UNKNOWN.steps[RegisterJobEvent], job, profile_id)
+    state.jobs[event.job_id] = JobRecord(JobState.UNKNOWN.steps[model.RegisterJobEvent], job, profile_id)
     state.jobs[event.job_id].acknowledgement_due = acknowledged
     state.acknowledgements_due += acknowledged
     state.profiles.setdefault(profile_id, None)
     state.undecided += 1
 
 
-def _check_profile(state: State, event: RegisterJobEvent, profile_id: str) -> None:
+def _check_profile(state: State, event: model.RegisterJobEvent, profile_id: str) -> None:
     if _is_missing(state, profile_id):
         text = f"job {shown(event.job_id)} has profile {shown(profile_id)}, which does not exist"
         state.report("register.unknown-profile", "job.profile_id", text)
@@ -202,7 +190,7 @@ def _check_profile(state: State, event: RegisterJobEvent, profile_id: str) -> No
     if part is not None:
         text = f"profile {shown(profile_id)} of job {shown(event.job_id)} is composed of {shown(part)}"
         state.report("register.sequence-workloads", "job.profile_id", f"{text}, which belongs to another workload")
-    if isinstance(profile, ParallelTaskProfile):
+    if isinstance(profile, model.ParallelTaskProfile):
         size = executors_of(profile)
         if size != event.job.resource_request:
             text = f"job {shown(event.job_id)} requests {event.job.resource_request}, its profile has {size} executors"

@@ -8,19 +8,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from batprotocol import model
 from batprotocol.conversation.automaton import JobState, Phase, Registration
 from batprotocol.conversation.hosts import host_records, note_power
 from batprotocol.conversation.periodic import endless
 from batprotocol.conversation.state import State
 from batprotocol.errors import shown
-from batprotocol.model import (
-    AllStaticExternalEventsHaveBeenInjectedEvent,
-    AllStaticJobsHaveBeenSubmittedEvent,
-    EDCHelloEvent,
-    ExternalEventOccurredEvent,
-    SimulationBeginsEvent,
-    SimulationEndsEvent,
-)
 
 __all__ = ["all_external_injected", "all_static_submitted", "begins", "ends", "external_event", "hello", "stuck"]
 
@@ -29,7 +22,7 @@ _ENERGY: Final = ("--energy", "host_energy")
 """What Batsim's command line holds where it simulates energy: its own option, or SimGrid's plugin."""
 
 
-def hello(state: State, event: EDCHelloEvent) -> None:
+def hello(state: State, event: model.EDCHelloEvent) -> None:
     """EDCHelloEvent: texts that Batsim can use, features that make sense together."""
     names = ("decision_component_name", "decision_component_version", "decision_component_commit")
     for name in names:
@@ -48,7 +41,7 @@ def hello(state: State, event: EDCHelloEvent) -> None:
     state.registration = Registration.OPEN if features.dynamic_registration else Registration.NOT_REQUESTED
 
 
-def begins(state: State, event: SimulationBeginsEvent) -> None:
+def begins(state: State, event: model.SimulationBeginsEvent) -> None:
     """SimulationBeginsEvent: the platform and the inputs."""
     computing, storing = len(event.computation_hosts), len(event.storage_hosts)
     told = (event.computation_host_number, event.storage_host_number, event.host_number)
@@ -78,27 +71,27 @@ def begins(state: State, event: SimulationBeginsEvent) -> None:
         state.report("job.profile-not-forwarded", "profiles", "the profiles of the workloads were asked for")
 
 
-def all_static_submitted(state: State, event: AllStaticJobsHaveBeenSubmittedEvent) -> None:
+def all_static_submitted(state: State, event: model.AllStaticJobsHaveBeenSubmittedEvent) -> None:
     """AllStaticJobsHaveBeenSubmittedEvent: once."""
     if state.static_submitted and state.static_workloads:
         state.report("static.twice", "", "all static jobs had been submitted already")
     state.static_submitted = True
 
 
-def all_external_injected(state: State, event: AllStaticExternalEventsHaveBeenInjectedEvent) -> None:
+def all_external_injected(state: State, event: model.AllStaticExternalEventsHaveBeenInjectedEvent) -> None:
     """AllStaticExternalEventsHaveBeenInjectedEvent: once."""
     if state.external_injected:
         state.report("static.twice", "", "all external events had been injected already")
     state.external_injected = True
 
 
-def external_event(state: State, event: ExternalEventOccurredEvent) -> None:
+def external_event(state: State, event: model.ExternalEventOccurredEvent) -> None:
     """ExternalEventOccurredEvent: not after the last one."""
     if state.external_injected:
         state.report("static.external-late", "id", f"external event {shown(event.id)} comes after the last one")
 
 
-def ends(state: State, event: SimulationEndsEvent) -> None:
+def ends(state: State, event: model.SimulationEndsEvent) -> None:
     """SimulationEndsEvent: when nothing is left to do, unless the end was forced."""
     waiting = _waiting(state)
     if state.phase is not Phase.STOP:

@@ -12,27 +12,18 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from intervaltree import IntervalTree
 
-from batprotocol.conversation.automaton import HostPower, JobState, Phase, Registration
+from batprotocol import model
+from batprotocol.conversation.automaton import Expected, HostPower, JobState, Phase, Registration
 from batprotocol.conversation.hostsets import HostSetText, read_hosts
 from batprotocol.conversation.rules import Severity, Violation
 from batprotocol.errors import shown
-from batprotocol.model import (
-    CreateProbeEvent,
-    EDCRequestedSimulationFeatures,
-    FinalJobState,
-    Host,
-    Job,
-    Profile,
-    TemporalTrigger,
-    parse_hosts,
-)
 
 if TYPE_CHECKING:
     from procset import ProcSet
 
 __all__ = ["CallRecord", "HostRecord", "JobRecord", "ProbeRecord", "State"]
 
-NO_FEATURES: Final = EDCRequestedSimulationFeatures()
+NO_FEATURES: Final = model.EDCRequestedSimulationFeatures()
 MOST_HOSTS: Final = 2**20
 """How many hosts there are at most, as long as nobody has told: a set is as many bits as its highest host."""
 
@@ -52,18 +43,18 @@ class JobRecord(msgspec.Struct):
     """
 
     state: JobState
-    job: Job | None
+    job: model.Job | None
     profile_id: str
     allocation: str | None = None
     since: float | None = None
-    final: FinalJobState | None = None
+    final: model.FinalJobState | None = None
     acknowledgement_due: bool = False
     kill_due: bool = False
 
     @property
     def hosts(self) -> ProcSet | None:
         """The hosts that the job is executed on as a `procset.ProcSet`, or None."""
-        return None if self.allocation is None else parse_hosts(self.allocation)
+        return None if self.allocation is None else model.parse_hosts(self.allocation)
 
 
 class CallRecord(msgspec.Struct):
@@ -74,7 +65,7 @@ class CallRecord(msgspec.Struct):
         fired: how often it has come.
     """
 
-    when: TemporalTrigger
+    when: model.TemporalTrigger
     fired: int = 0
 
 
@@ -86,7 +77,7 @@ class ProbeRecord(msgspec.Struct):
         emitted: how often it has emitted data.
     """
 
-    event: CreateProbeEvent
+    event: model.CreateProbeEvent
     emitted: int = 0
 
 
@@ -101,7 +92,7 @@ class HostRecord(msgspec.Struct):
         ready_at: until when its last switch takes at least, in simulated seconds.
     """
 
-    host: Host
+    host: model.Host
     is_storage: bool
     pstate: int
     power: HostPower = HostPower.ON
@@ -134,6 +125,9 @@ class State:
         self.first_timestamp: float | None = None
         self.last_timestamp = 0.0
         self.blind = False
+        # The conversation
+        self.expected = Expected.INIT
+        self.format = "binary"
         # The simulation
         self.phase = Phase.INIT
         self.now = 0.0
@@ -160,7 +154,7 @@ class State:
         self.undecided = 0
         self.acknowledgements_due = 0
         self.kills_due = 0
-        self.profiles: dict[str, Profile | None] = {}
+        self.profiles: dict[str, model.Profile | None] = {}
         self.gone_profiles: set[str] = set()
         self.infinite_profiles: set[str] = set()
         self.reuses_profiles = False

@@ -11,31 +11,18 @@ from itertools import islice
 from math import inf
 from typing import Any, Final
 
+from batprotocol import model
 from batprotocol.conversation.hostsets import members, read_hosts
 from batprotocol.conversation.profiles import COMPOSITIONS, executors_of, in_order, is_usage_trace
 from batprotocol.conversation.state import State
 from batprotocol.errors import shown
-from batprotocol.model import (
-    AllocationPlacement,
-    CustomExecutorToHostMapping,
-    DelayProfile,
-    ExecuteJobEvent,
-    Job,
-    ParallelTaskDataStagingBetweenStoragesProfile,
-    ParallelTaskHomogeneousProfile,
-    ParallelTaskOnStorageHomogeneousProfile,
-    ParallelTaskProfile,
-    PredefinedExecutorPlacementStrategy,
-    ProfileAllocationPlacement,
-    TraceReplayProfile,
-)
 
 __all__ = ["check_tasks"]
 
-_FILL: Final = PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst
+_FILL: Final = model.PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst
 
 
-def check_tasks(state: State, event: ExecuteJobEvent, profile_id: str, job: Job) -> None:
+def check_tasks(state: State, event: model.ExecuteJobEvent, profile_id: str, job: model.Job) -> None:
     """Report what of the job cannot be simulated, for each profile that it gets to."""
     profile, walltime = state.profiles.get(profile_id), job.walltime
     endless = walltime is not None and not walltime < inf
@@ -53,7 +40,7 @@ def check_tasks(state: State, event: ExecuteJobEvent, profile_id: str, job: Job)
 
 
 def _check(
-    state: State, event: ExecuteJobEvent, request: int, limit: float, name: str, profile: Any, endless: bool
+    state: State, event: model.ExecuteJobEvent, request: int, limit: float, name: str, profile: Any, endless: bool
 ) -> None:
     """Check one profile that the job executes, which requests so many hosts and has this walltime, or an infinite one.
 
@@ -64,15 +51,15 @@ def _check(
         check(state, event, request, name, profile)
         if endless:
             _report(state, event, "job.infinite", name, "cannot have an infinite walltime")
-    elif type(profile) is DelayProfile and profile.delay == inf == limit:
+    elif type(profile) is model.DelayProfile and profile.delay == inf == limit:
         _report(state, event, "job.infinite", name, "is an infinite delay, and no walltime ends it")
 
 
-def _report(state: State, event: ExecuteJobEvent, rule: str, name: str, what: str, path: str = "job_id") -> None:
+def _report(state: State, event: model.ExecuteJobEvent, rule: str, name: str, what: str, path: str = "job_id") -> None:
     state.report(rule, path, f"profile {shown(name)} of job {shown(event.job_id)} {what}")
 
 
-def _where(event: ExecuteJobEvent, name: str) -> AllocationPlacement | ProfileAllocationPlacement:
+def _where(event: model.ExecuteJobEvent, name: str) -> model.AllocationPlacement | model.ProfileAllocationPlacement:
     """Where a profile of the job is executed."""
     for override in event.profile_allocation_override or ():
         if override.profile_id == name:
@@ -80,13 +67,13 @@ def _where(event: ExecuteJobEvent, name: str) -> AllocationPlacement | ProfileAl
     return event.allocation
 
 
-def _executors(event: ExecuteJobEvent, request: int, name: str) -> int:
+def _executors(event: model.ExecuteJobEvent, request: int, name: str) -> int:
     """How many executors a profile gets that adapts to their number."""
     placement = _where(event, name).executor_placement
-    return len(placement.mapping) if isinstance(placement, CustomExecutorToHostMapping) else request
+    return len(placement.mapping) if isinstance(placement, model.CustomExecutorToHostMapping) else request
 
 
-def _check_finite(state: State, event: ExecuteJobEvent, name: str, *amounts: float) -> None:
+def _check_finite(state: State, event: model.ExecuteJobEvent, name: str, *amounts: float) -> None:
     if inf in amounts:
         _report(state, event, "job.infinite", name, "has an infinite amount of work")
 
@@ -94,7 +81,9 @@ def _check_finite(state: State, event: ExecuteJobEvent, name: str, *amounts: flo
 # The checks are told the job's execution, how many hosts it requests, and one of its profiles with its name.
 
 
-def _check_vectors(state: State, event: ExecuteJobEvent, request: int, name: str, profile: ParallelTaskProfile) -> None:
+def _check_vectors(
+    state: State, event: model.ExecuteJobEvent, request: int, name: str, profile: model.ParallelTaskProfile
+) -> None:
     size = executors_of(profile)
     if size != request:
         text = f"is a parallel task of {size} executors, and the job requests {request}"
@@ -106,7 +95,7 @@ def _check_vectors(state: State, event: ExecuteJobEvent, request: int, name: str
 
 
 def _check_homogeneous(
-    state: State, event: ExecuteJobEvent, request: int, name: str, profile: ParallelTaskHomogeneousProfile
+    state: State, event: model.ExecuteJobEvent, request: int, name: str, profile: model.ParallelTaskHomogeneousProfile
 ) -> None:
     executors = _executors(event, request, name)
     if not executors:
@@ -118,7 +107,11 @@ def _check_homogeneous(
 
 
 def _check_storage_task(
-    state: State, event: ExecuteJobEvent, request: int, name: str, profile: ParallelTaskOnStorageHomogeneousProfile
+    state: State,
+    event: model.ExecuteJobEvent,
+    request: int,
+    name: str,
+    profile: model.ParallelTaskOnStorageHomogeneousProfile,
 ) -> None:
     if not _executors(event, request, name):
         _report(state, event, "job.no-work", name, "has no executor")
@@ -128,23 +121,25 @@ def _check_storage_task(
 
 def _check_staging(
     state: State,
-    event: ExecuteJobEvent,
+    event: model.ExecuteJobEvent,
     request: int,
     name: str,
-    profile: ParallelTaskDataStagingBetweenStoragesProfile,
+    profile: model.ParallelTaskDataStagingBetweenStoragesProfile,
 ) -> None:
     _check_finite(state, event, name, profile.bytes_to_transfer)
     for storage in dict.fromkeys((profile.emitter_storage_name, profile.receiver_storage_name)):
         _check_storage(state, event, storage)
 
 
-def _check_trace(state: State, event: ExecuteJobEvent, request: int, name: str, profile: TraceReplayProfile) -> None:
+def _check_trace(
+    state: State, event: model.ExecuteJobEvent, request: int, name: str, profile: model.TraceReplayProfile
+) -> None:
     """A usage trace wants each of its executors on a host of its own. How many there are, the job's request tells."""
     if not is_usage_trace(profile):
         return
     where = _where(event, name)
     placement, hosts = where.executor_placement, read_hosts(where.host_allocation)
-    if isinstance(placement, CustomExecutorToHostMapping):
+    if isinstance(placement, model.CustomExecutorToHostMapping):
         repeated = len(set(placement.mapping)) < len(placement.mapping)
     else:
         repeated = hosts.size < request
@@ -156,7 +151,7 @@ def _check_trace(state: State, event: ExecuteJobEvent, request: int, name: str, 
         _report(state, event, "job.trace-hosts", name, text, "allocation")
 
 
-def _check_storage(state: State, event: ExecuteJobEvent, name: str) -> None:
+def _check_storage(state: State, event: model.ExecuteJobEvent, name: str) -> None:
     """Report a storage that is neither placed nor a host, or is no storage host."""
     if not state.hosts:
         return
@@ -173,10 +168,10 @@ def _check_storage(state: State, event: ExecuteJobEvent, name: str) -> None:
         state.report("job.storage-computes", "storage_placement", text)
 
 
-_CHECKS: Final[Mapping[type[Any], Callable[[State, ExecuteJobEvent, int, str, Any], None]]] = {
-    ParallelTaskProfile: _check_vectors,
-    ParallelTaskHomogeneousProfile: _check_homogeneous,
-    ParallelTaskOnStorageHomogeneousProfile: _check_storage_task,
-    ParallelTaskDataStagingBetweenStoragesProfile: _check_staging,
-    TraceReplayProfile: _check_trace,
+_CHECKS: Final[Mapping[type[Any], Callable[[State, model.ExecuteJobEvent, int, str, Any], None]]] = {
+    model.ParallelTaskProfile: _check_vectors,
+    model.ParallelTaskHomogeneousProfile: _check_homogeneous,
+    model.ParallelTaskOnStorageHomogeneousProfile: _check_storage_task,
+    model.ParallelTaskDataStagingBetweenStoragesProfile: _check_staging,
+    model.TraceReplayProfile: _check_trace,
 }

@@ -21,7 +21,7 @@ from hypothesis import Phase, given, settings
 from support import ROOT, snake
 
 from batprotocol import MessageBuilder, model
-from batprotocol.conversation import automaton, conversation
+from batprotocol.conversation.events import EVENTS as JUDGED
 from batprotocol.edc import Scheduler
 from batprotocol.edc.scheduler import METHODS
 from batprotocol.testing.strategies import EVENT_STRATEGIES, VALUE_STRATEGIES
@@ -33,7 +33,7 @@ class Place(NamedTuple):
     """A place where an event must be.
 
     Args:
-        file: the file.
+        file: the file; `{side}` is "from_batsim" or "from_edc".
         add: what to add there; `{event}` is the name of the event, and `{verb}` what methods are named after.
         names: the names that are there: of events, or of what is to be added.
         sender: which side's events have that place.
@@ -49,7 +49,7 @@ class Place(NamedTuple):
     def forgotten(self, events: Iterable[str], senders: dict[str, model.Direction]) -> list[str]:
         """What must be added, as a sentence for each of these events that is not here."""
         return [
-            f"{self.file}: add {fill(self.add, event)}"
+            f"{self.file.format(side=SIDES.get(senders.get(event)))}: add {fill(self.add, event)}"
             for event in events
             if self.sender in (None, senders.get(event)) and fill(self.expected, event) not in self.names
         ]
@@ -66,41 +66,27 @@ def named(types: Iterable[type]) -> frozenset[str]:
 B2E, E2B = model.Direction.BATSIM_TO_EDC, model.Direction.EDC_TO_BATSIM
 SENDERS = {**dict.fromkeys(named(model.BATSIM_TO_EDC), B2E), **dict.fromkeys(named(model.EDC_TO_BATSIM), E2B)}
 SIDES = {B2E: "from_batsim", E2B: "from_edc"}
-CLASS = "a class `{event}`, its name in `__all__`, and the class in the union at the end of the file"
-HANDLER = "`{event}` and the function that judges it to the table `{table}` (`_nothing`, if only the phase counts)"
-STRATEGY = "a function `{verb}_events`, decorated with `@makes(model.{event})`, and its name in `__all__`"
 PLACES = (
-    Place("batprotocol/model/events/from_batsim.py or from_edc.py", CLASS, frozenset(SENDERS)),
     Place(
-        "batprotocol/builder/from_batsim.py or from_edc.py",
-        "a method `add_{verb}`",
-        frozenset(dir(MessageBuilder)),
-        None,
-        "add_{verb}",
+        "batprotocol/model/events/from_batsim.py or from_edc.py",
+        "a class `{event}`, its name in `__all__`, and the class in the union at the end of the file",
+        frozenset(SENDERS),
     ),
+    Place("batprotocol/builder/{side}.py", "a method `add_{verb}`", frozenset(dir(MessageBuilder)), None, "add_{verb}"),
     Place(
-        "batprotocol/conversation/automaton.py",
-        "`{event}` to the events of the phases that it can come in",
-        named(kind for row in automaton.PHASES.values() for kind in row),
-    ),
-    Place(
-        "batprotocol/conversation/conversation.py",
-        HANDLER.replace("{table}", "_BATSIM"),
-        named(conversation._BATSIM),
-        B2E,
-    ),
-    Place(
-        "batprotocol/conversation/conversation.py",
-        HANDLER.replace("{table}", "_EDC"),
-        named(conversation._EDC),
-        E2B,
+        "batprotocol/conversation/events.py",
+        "a row `model.{event}` to `EVENTS`: its phases, and the function that judges it (`_nothing`, if there is none)",
+        named(JUDGED),
     ),
     Place(
         "batprotocol/edc/scheduler.py", "a method `Scheduler.on_{verb}`", frozenset(dir(Scheduler)), B2E, "on_{verb}"
     ),
     Place("batprotocol/edc/scheduler.py", "`{event}` and its method to `METHODS`", named(METHODS), B2E),
-    Place("batprotocol/testing/strategies/_events/from_batsim.py", STRATEGY, named(EVENT_STRATEGIES), B2E),
-    Place("batprotocol/testing/strategies/_events/from_edc.py", STRATEGY, named(EVENT_STRATEGIES), E2B),
+    Place(
+        "batprotocol/testing/strategies/_events/{side}.py",
+        "a function `{verb}_events`, decorated with `@makes(model.{event})`, and its name in `__all__`",
+        named(EVENT_STRATEGIES),
+    ),
 )
 every_place = pytest.mark.parametrize("place", PLACES, ids=lambda place: fill(place.add, "Event"))
 
@@ -113,14 +99,14 @@ def test_no_event_is_forgotten(place: Place) -> None:
 
 @every_place
 def test_a_forgotten_event_is_told_where_it_belongs(place: Place) -> None:
-    """An event that is nowhere yet, sent by the side whose place this is."""
-    sender = place.sender or E2B
-    (told,) = place.forgotten(["ImaginaryEvent"], {"ImaginaryEvent": sender})
-    first, *others = told.split(":")[0].split(" or ")
-    folder = (ROOT / first).parent
-    assert all((folder / file.split("/")[-1]).is_file() for file in (first, *others))
-    assert "ImaginaryEvent" in told or "_imaginary" in told
-    assert "{" not in told
+    """An event that is nowhere yet, sent by the side whose place this is, or by either."""
+    for sender in [place.sender] if place.sender else SIDES:
+        (told,) = place.forgotten(["ImaginaryEvent"], {"ImaginaryEvent": sender})
+        first, *others = told.split(":")[0].split(" or ")
+        folder = (ROOT / first).parent
+        assert all((folder / file.split("/")[-1]).is_file() for file in (first, *others))
+        assert "ImaginaryEvent" in told or "_imaginary" in told
+        assert "{" not in told
 
 
 # Fields

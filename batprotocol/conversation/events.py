@@ -1,0 +1,145 @@
+"""The table of all events: when each can come, and which functions judge it.
+
+This is the one place where the conversation lists the events. What an event must be like is the business of the topics'
+modules (`jobs`, `periodic`...), whose functions stand in the rows. It must not know of turns or times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from batprotocol import model
+from batprotocol.conversation import hosts, jobs, periodic, registration, simulation
+from batprotocol.conversation.automaton import EventType, Phase
+from batprotocol.conversation.state import State
+
+__all__ = ["EVENTS", "FROM_BATSIM", "FROM_EDC", "PHASES", "READERS"]
+
+Judge: TypeAlias = Callable[[State, Any], None]
+"""It reports what is wrong with an event, and lets it take effect if that may be."""
+
+
+class Row(NamedTuple):
+    """What the conversation knows of a type of event.
+
+    Attributes:
+        steps: the phases that it can come in, and the phase that each leads to.
+        judge: what judges it against the state, in a phase that it can come in.
+        read: what reports what Batsim refuses when it reads it, whatever the state and the phase.
+        misplaced: the rule that it breaks in a phase that it cannot come in, and how, where that is not just
+            `event.out-of-phase`.
+    """
+
+    steps: Mapping[Phase, Phase]
+    judge: Judge
+    read: Judge | None = None
+    misplaced: Mapping[Phase, tuple[str, str]] = {}
+
+
+def _nothing(state: State, event: model.Event) -> None:
+    """All that there is to this event is the phase it leads to."""
+
+
+def _not_implemented(state: State, event: model.Event) -> None:
+    state.report("event.not-implemented", "", f"{type(event).__name__} is not implemented")
+
+
+def _too_late(rule: str, text: str) -> Mapping[Phase, tuple[str, str]]:
+    """The rule that an event breaks in the last reply."""
+    return {Phase.END: (rule, text)}
+
+
+# When an event can come, for those that do not change the phase.
+_WHILE_IT_RUNS: Final = {Phase.RUN: Phase.RUN}
+_ALSO_AT_THE_END: Final = {Phase.RUN: Phase.RUN, Phase.END: Phase.END}  # no harm, though nothing will come of them
+
+_HELLO_TWICE: Final = ("hello.twice", "hello was said before")
+
+# Which side sends an event, the model knows. The order is the schema's.
+EVENTS: Final[Mapping[EventType, Row]] = {
+    # Batsim
+    model.JobSubmittedEvent: Row(_WHILE_IT_RUNS, jobs.submitted),
+    model.JobCompletedEvent: Row(_WHILE_IT_RUNS, jobs.completed),
+    model.JobsKilledEvent: Row(_WHILE_IT_RUNS, jobs.killed),
+    model.ProbeDataEmittedEvent: Row(_WHILE_IT_RUNS, periodic.probe_data),
+    model.RequestedCallEvent: Row(_WHILE_IT_RUNS, periodic.requested_call),
+    model.SimulationBeginsEvent: Row({Phase.BEGIN: Phase.RUN}, simulation.begins),
+    model.SimulationEndsEvent: Row({Phase.RUN: Phase.END, Phase.STOP: Phase.END}, simulation.ends),
+    model.SimulationErrorEvent: Row(dict.fromkeys((Phase.BEGIN, Phase.RUN, Phase.STOP), Phase.END), _nothing),
+    model.AllStaticJobsHaveBeenSubmittedEvent: Row(_WHILE_IT_RUNS, simulation.all_static_submitted),
+    model.AllStaticExternalEventsHaveBeenInjectedEvent: Row(_WHILE_IT_RUNS, simulation.all_external_injected),
+    model.HostsPStateChangedEvent: Row(_WHILE_IT_RUNS, hosts.pstate_changed),
+    model.HostsTurnedOnOffEvent: Row(_WHILE_IT_RUNS, hosts.turned_on_off),
+    model.ExternalEventOccurredEvent: Row(_WHILE_IT_RUNS, simulation.external_event),
+    # The decision component
+    model.RejectJobEvent: Row(_ALSO_AT_THE_END, jobs.reject, jobs.read_reject),
+    model.ExecuteJobEvent: Row(_ALSO_AT_THE_END, jobs.execute, jobs.read_execute),
+    model.KillJobsEvent: Row(_ALSO_AT_THE_END, jobs.kill, jobs.read_kill),
+    model.RegisterProfileEvent: Row(
+        _ALSO_AT_THE_END, registration.register_profile, registration.read_register_profile
+    ),
+    model.RegisterJobEvent: Row(
+        _WHILE_IT_RUNS,
+        registration.register_job,
+        registration.read_register_job,
+        _too_late("end.register-job", "the simulation has ended: this job can never be executed"),
+    ),
+    model.CreateProbeEvent: Row(
+        _WHILE_IT_RUNS,
+        periodic.create_probe,
+        periodic.read_create_probe,
+        _too_late("end.create-probe", "the simulation has ended: this probe can never measure"),
+    ),
+    model.StopProbeEvent: Row(
+        _WHILE_IT_RUNS,
+        periodic.stop_probe,
+        misplaced=_too_late("end.stop-probe", "the simulation has ended, and all probes with it"),
+    ),
+    model.TriggerProbeEvent: Row(_ALSO_AT_THE_END, _nothing, _not_implemented),
+    model.ResetProbeEvent: Row(_ALSO_AT_THE_END, _nothing, _not_implemented),
+    model.CallMeLaterEvent: Row(
+        _WHILE_IT_RUNS,
+        periodic.call_me_later,
+        misplaced=_too_late("end.call-me-later", "the simulation has ended: this call can never fire"),
+    ),
+    model.StopCallMeLaterEvent: Row(
+        _WHILE_IT_RUNS,
+        periodic.stop_call,
+        misplaced=_too_late("end.stop-call", "the simulation has ended, and all calls with it"),
+    ),
+    model.EDCHelloEvent: Row(
+        {Phase.HELLO: Phase.BEGIN}, simulation.hello, misplaced={Phase.RUN: _HELLO_TWICE, Phase.END: _HELLO_TWICE}
+    ),
+    model.FinishRegistrationEvent: Row(_ALSO_AT_THE_END, registration.finish_registration),
+    model.ForceSimulationStopEvent: Row(
+        {Phase.RUN: Phase.STOP},
+        jobs.force_stop,
+        misplaced=_too_late("end.force-stop", "the simulation has ended by itself"),
+    ),
+    model.ChangeHostsPStateEvent: Row(_ALSO_AT_THE_END, hosts.change_pstate, hosts.read_change_pstate),
+    model.TurnOnOffHostsEvent: Row(
+        _WHILE_IT_RUNS,
+        hosts.turn_on_off,
+        hosts.read_turn_on_off,
+        _too_late("end.turn-on-off", "the simulation has ended"),
+    ),
+}
+
+# What a message needs of the table is one look-up away.
+
+FROM_BATSIM: Final[Mapping[EventType, Judge]] = {
+    kind: row.judge for kind, row in EVENTS.items() if kind in model.BATSIM_TO_EDC
+}
+FROM_EDC: Final[Mapping[EventType, Judge]] = {
+    kind: row.judge for kind, row in EVENTS.items() if kind in model.EDC_TO_BATSIM
+}
+READERS: Final[Mapping[EventType, Judge]] = {kind: row.read for kind, row in EVENTS.items() if row.read is not None}
+
+# The initialization data and the last reply are no events; the conversation itself makes these two steps:
+# INIT -> HELLO and END -> OVER.
+PHASES: Final[Mapping[Phase, Mapping[EventType, Phase]]] = {
+    phase: {kind: row.steps[phase] for kind, row in EVENTS.items() if phase in row.steps} for phase in Phase
+}
+for _phase, _steps in PHASES.items():
+    _phase.steps.update(_steps)
