@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from intervaltree import IntervalTree
 
 from batprotocol import model
-from batprotocol.conversation import jobs, reading, simulation, times
+from batprotocol.conversation import events, jobs, reading, simulation, times
 from batprotocol.conversation.automaton import Expected, Phase, Registration
-from batprotocol.conversation.events import EVENTS, FROM_BATSIM, FROM_EDC, READERS
 from batprotocol.conversation.reading import Said
 from batprotocol.conversation.rules import DEFAULT_RULE_SET, RULE_SETS, Violation
 from batprotocol.conversation.state import CallRecord, HostRecord, JobRecord, ProbeRecord, State
@@ -23,9 +22,10 @@ from batprotocol.wire import frames
 
 __all__ = ["Conversation"]
 
-# Looking up a member of an enum costs more than most of what is done with it here.
+# Looking up a member of an enum, or of another module, costs more than most of what is done with it here.
 _BEGIN, _RUN, _END = Phase.BEGIN, Phase.RUN, Phase.END
 _BATSIM_SPEAKS, _REPLY_IS_DUE = Expected.BATSIM, Expected.REPLY
+_READERS, _FROM_BATSIM, _FROM_EDC = events.READERS, events.FROM_BATSIM, events.FROM_EDC
 
 
 class Conversation:
@@ -219,7 +219,7 @@ class Conversation:
             state.index = index
             kind = type(event)
             after = state.phase.steps.get(kind)
-            handler = FROM_BATSIM.get(kind)
+            handler = _FROM_BATSIM.get(kind)
             if after is None or handler is None:
                 self._misplaced(event, wrong_direction=handler is None)
             else:
@@ -380,11 +380,11 @@ class Conversation:
         timestamp, first = event.timestamp, state.first_timestamp
         if (first is not None and not timestamp >= state.last_timestamp) or timestamp != timestamp:
             times.order(state, timestamp)
-        reader = READERS.get(kind)
+        reader = _READERS.get(kind)
         if reader is not None:
             reader(state, event)
         after = state.phase.steps.get(kind)
-        handler = FROM_EDC.get(kind)
+        handler = _FROM_EDC.get(kind)
         if after is None or handler is None:
             self._misplaced(event, wrong_direction=handler is None)
             after = state.phase
@@ -404,10 +404,10 @@ class Conversation:
         if wrong_direction:
             side = "Batsim" if kind in model.BATSIM_TO_EDC else "the decision component"
             state.report("event.wrong-direction", "", f"{kind.__name__} is sent by {side} only")
-        elif state.phase in EVENTS[kind].misplaced:
-            rule, text = EVENTS[kind].misplaced[state.phase]
+        elif state.phase in events.EVENTS[kind].misplaced:
+            rule, text = events.EVENTS[kind].misplaced[state.phase]
             state.report(rule, "", text)
-        elif state.phase is Phase.STOP and kind in FROM_EDC:
+        elif state.phase is Phase.STOP and kind in _FROM_EDC:
             state.report("stop.dropped", "", f"a stop was asked for, so {kind.__name__} is dropped")
         else:
             state.report("event.out-of-phase", "", f"{kind.__name__} cannot come here: {state.phase.meaning}")
