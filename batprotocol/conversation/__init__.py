@@ -18,10 +18,12 @@ from collections.abc import Iterable
 from batprotocol.conversation.automaton import HostPower, JobState, Phase, Registration
 from batprotocol.conversation.conversation import Conversation
 from batprotocol.conversation.reading import Said
-from batprotocol.conversation.rules import DEFAULT_RULE_SET, RULE_SETS, RULES, Rule, Severity, Violation
+from batprotocol.conversation.rules import CATALOGUE, DEFAULT_RULE_SET, RULE_SETS, RULES, Violation
 from batprotocol.conversation.state import CallRecord, HostRecord, JobRecord, ProbeRecord
+from batprotocol.rules import Rule, Severity
 
 __all__ = [
+    "CATALOGUE",
     "DEFAULT_RULE_SET",
     "RULES",
     "RULE_SETS",

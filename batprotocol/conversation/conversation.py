@@ -15,7 +15,7 @@ from batprotocol import model
 from batprotocol.conversation import events, jobs, reading, simulation, times
 from batprotocol.conversation.automaton import Expected, Phase, Registration
 from batprotocol.conversation.reading import Said
-from batprotocol.conversation.rules import DEFAULT_RULE_SET, RULE_SETS, Violation
+from batprotocol.conversation.rules import CATALOGUE, DEFAULT_RULE_SET, Violation
 from batprotocol.conversation.state import CallRecord, HostRecord, JobRecord, ProbeRecord, State
 from batprotocol.errors import DecodeError, an
 from batprotocol.wire import frames
@@ -57,10 +57,8 @@ class Conversation:
     __slots__ = ("_accepted", "_rules", "_state")
 
     def __init__(self, rules: str = DEFAULT_RULE_SET) -> None:
-        if rules not in RULE_SETS:
-            raise ValueError(f"there is no rule set {rules!r}, only {', '.join(map(repr, RULE_SETS))}")
         self._rules = rules
-        self._state = State(RULE_SETS[rules])
+        self._state = State(CATALOGUE.severities(rules))
         self._accepted = 0
 
     def __repr__(self) -> str:

@@ -7,85 +7,18 @@ which know the rules by their ids. It must not know of messages or of the state 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-import msgspec
+from batprotocol import rules
+from batprotocol.rules import Catalogue, Row, Rule, Severity
 
-__all__ = ["DEFAULT_RULE_SET", "RULES", "RULE_SETS", "Rule", "Severity", "Violation"]
+__all__ = ["CATALOGUE", "DEFAULT_RULE_SET", "RULES", "RULE_SETS", "Violation"]
 
-Severity: TypeAlias = Literal["error", "deadlock", "warning"]
-"""How bad a violation is.
-
-`error`: Batsim aborts or crashes because of it; in what Batsim says, the decision component cannot rely on it.
-`deadlock`: the simulation can never go on. `warning`: against the documentation, or ignored by Batsim, but survived.
-"""
-
-_Word: TypeAlias = Literal["error", "deadlock", "warning", "off"]
-
-DEFAULT_RULE_SET: Final = "batsim-5.0.0-rc2"
+_Word: TypeAlias = Severity | Literal["off"]
 
 
-class Rule(msgspec.Struct, frozen=True):
-    """A rule of the protocol.
-
-    Args:
-        id: its stable name, `topic.what`.
-        title: what is wrong, in one line.
-        explanation: why, and the way out.
-        severity: how severe it is where the rule set has no other opinion.
-    """
-
-    id: str
-    title: str
-    explanation: str
-    severity: Severity
-
-
-class Violation(msgspec.Struct, frozen=True):
-    """A rule that was broken, and where.
-
-    Args:
-        message: the number of the message, counted from the initialization data (0) and the hello (1) on.
-        path: the place in the message in the words of the schema (`events[0].event.job_id`), or "" for the whole.
-        rule: the id of the rule.
-        severity: "error", "deadlock" or "warning", as the rule set in force has it.
-        text: what was found, as one sentence.
-
-    >>> print(Violation(3, "events[0].event.job_id", "job.unknown", "error", "there is no job 'w0!1'"))
-    message 3, events[0].event.job_id: error: there is no job 'w0!1' [job.unknown]
-    """
-
-    message: int
-    path: str
-    rule: str
-    severity: Severity
-    text: str
-
-    @property
-    def is_fatal(self) -> bool:
-        """Whether the simulation does not survive it: an error or a deadlock."""
-        return self.severity != "warning"
-
-    @property
-    def explained(self) -> Rule:
-        """The rule, with its title and explanation."""
-        return RULES[self.rule]
-
-    def __str__(self) -> str:
-        place = f"message {self.message}, {self.path}" if self.path else f"message {self.message}"
-        return f"{place}: {self.severity}: {self.text} [{self.rule}]"
-
-
-class _Row(NamedTuple):
-    id: str
-    protocol: Severity | None
-    batsim: Severity | None
-    title: str
-    explanation: str
-
-
-def _rule(id: str, protocol: _Word, batsim: _Word, title: str, explanation: str) -> _Row:
-    return _Row(id, None if protocol == "off" else protocol, None if batsim == "off" else batsim, title, explanation)
+def _rule(id: str, protocol: _Word, batsim: _Word, title: str, explanation: str) -> Row:
+    return Row(id, (protocol, batsim), title, explanation)
 
 
 # The table: id, severity in "protocol", severity in "batsim-5.0.0-rc2", title, explanation. "off" is no violation.
@@ -93,7 +26,7 @@ def _rule(id: str, protocol: _Word, batsim: _Word, title: str, explanation: str)
 
 # A rule is a paragraph here, not a column.
 # fmt: off
-_TABLE: Final[tuple[_Row, ...]] = (
+_TABLE: Final = (
     # Frames and messages
     _rule("frame.init", "error", "error", "The frame of message 0 is broken",
           "Message 0 is a uint32 size followed by exactly that many bytes of initialization data. Write it with "
@@ -438,14 +371,26 @@ _TABLE: Final[tuple[_Row, ...]] = (
 )
 # fmt: on
 
+CATALOGUE: Final = Catalogue(("protocol", "batsim-5.0.0-rc2"), _TABLE)
 
-RULES: Final[Mapping[str, Rule]] = {
-    row.id: Rule(row.id, row.title, row.explanation, row.batsim or row.protocol or "warning") for row in _TABLE
-}
+DEFAULT_RULE_SET: Final = CATALOGUE.default
+"""The rule set that conversations are judged by unless told otherwise."""
+
+RULES: Final[Mapping[str, Rule]] = CATALOGUE.rules
 """All rules by id."""
 
-RULE_SETS: Final[Mapping[str, Mapping[str, Severity]]] = {
-    "protocol": {row.id: row.protocol for row in _TABLE if row.protocol},
-    "batsim-5.0.0-rc2": {row.id: row.batsim for row in _TABLE if row.batsim},
-}
+RULE_SETS: Final[Mapping[str, Mapping[str, Severity]]] = CATALOGUE.rule_sets
 """The severity of each rule, by rule set. A rule that is not there is off."""
+
+
+class Violation(rules.Violation, frozen=True):
+    """A rule of the conversation that was broken, and where.
+
+    It has `message` (its number: the initialization data are 0, the hello is 1), `path`, `rule`, `severity` and `text`,
+    which `batprotocol.rules.Violation` explains.
+
+    >>> print(Violation(3, "events[0].event.job_id", "job.unknown", "error", "there is no job 'w0!1'"))
+    message 3, events[0].event.job_id: error: there is no job 'w0!1' [job.unknown]
+    """
+
+    RULES = RULES

@@ -15,8 +15,9 @@ from intervaltree import IntervalTree
 from batprotocol import model
 from batprotocol.conversation.automaton import Expected, HostPower, JobState, Phase, Registration
 from batprotocol.conversation.hostsets import HostSetText, read_hosts
-from batprotocol.conversation.rules import Severity, Violation
+from batprotocol.conversation.rules import Violation
 from batprotocol.errors import shown
+from batprotocol.rules import Severity
 
 if TYPE_CHECKING:
     from procset import ProcSet

@@ -14,6 +14,7 @@ from support import ROOT
 
 FLOORS = {
     "errors": 0,
+    "rules": 0,
     "_schema": 0,
     "fb": 0,
     "model": 1,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import ClassVar, Final
 
 from batprotocol.conversation import RULES, Rule, Violation
 
@@ -103,7 +103,4 @@ SIMULATOR_RULES: Final[Mapping[str, Rule]] = {rule.id: rule for rule in _ALL}
 class Refusal(Violation, frozen=True):
     """A rule that was broken, found by the simulator."""
 
-    @property
-    def explained(self) -> Rule:
-        """The rule, with its title and explanation."""
-        return SIMULATOR_RULES.get(self.rule) or RULES[self.rule]
+    RULES: ClassVar[Mapping[str, Rule]] = {**RULES, **SIMULATOR_RULES}

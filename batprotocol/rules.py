@@ -1,0 +1,130 @@
+"""Rules, violations and catalogues: the words in which the checks of every protocol tell what is wrong.
+
+Each protocol has a catalogue of its own, and a class of violations that knows it. Nothing here knows of any protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+__all__ = ["Catalogue", "Row", "Rule", "Severity", "Violation"]
+
+Severity: TypeAlias = Literal["error", "deadlock", "warning"]
+"""How bad a violation is.
+
+`error`: the other side aborts or crashes because of it; in what a simulator says, nobody can rely on it.
+`deadlock`: the simulation can never go on. `warning`: against the documentation, or ignored, but survived.
+"""
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """A rule of a protocol.
+
+    Args:
+        id: its stable name, `topic.what`.
+        title: what is wrong, in one line.
+        explanation: why, and the way out.
+        severity: how severe it is where the rule set has no other opinion.
+    """
+
+    id: str
+    title: str
+    explanation: str
+    severity: Severity
+
+
+class Row(NamedTuple):
+    """A row of a catalogue: a rule, and how severe it is in each rule set.
+
+    Attributes:
+        id: the id of the rule.
+        severities: one for each rule set, in the order of the catalogue's; "off" is no violation there.
+        title: what is wrong, in one line.
+        explanation: why, and the way out.
+    """
+
+    id: str
+    severities: tuple[Severity | Literal["off"], ...]
+    title: str
+    explanation: str
+
+
+class Catalogue:
+    """The rules of one protocol, and how severe each is in each of its rule sets.
+
+    Args:
+        rule_sets: the names of the rule sets. A checker uses the last one unless told otherwise.
+        rows: the rules.
+
+    Attributes:
+        default: the name of the rule set that is used unless told otherwise.
+        rules: all rules by id.
+        rule_sets: the severity of each rule, by rule set. A rule that is not there is off.
+
+    >>> row = Row("turn.order", ("warning", "error"), "Spoken out of turn", "Answer each message exactly once.")
+    >>> catalogue = Catalogue(["as documented", "as built"], [row])
+    >>> catalogue.rules["turn.order"].title, catalogue.severities("as documented")
+    ('Spoken out of turn', {'turn.order': 'warning'})
+    """
+
+    __slots__ = ("default", "rule_sets", "rules")
+
+    def __init__(self, rule_sets: Sequence[str], rows: Iterable[Row]) -> None:
+        found: dict[str, dict[str, Severity]] = {name: {} for name in rule_sets}
+        rules: dict[str, Rule] = {}
+        for row in rows:
+            severity: Severity = "warning"
+            for name, each in zip(rule_sets, row.severities, strict=True):
+                if each != "off":
+                    found[name][row.id] = severity = each
+            rules[row.id] = Rule(row.id, row.title, row.explanation, severity)
+        self.default: str = rule_sets[-1]
+        self.rules: Mapping[str, Rule] = rules
+        self.rule_sets: Mapping[str, Mapping[str, Severity]] = found
+
+    def severities(self, rule_set: str) -> Mapping[str, Severity]:
+        """The severity of each rule in this rule set. ValueError if there is no such rule set."""
+        if rule_set not in self.rule_sets:
+            raise ValueError(f"there is no rule set {rule_set!r}, only {', '.join(map(repr, self.rule_sets))}")
+        return self.rule_sets[rule_set]
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """A rule that was broken, and where. Each protocol has its own class, which knows its `RULES`.
+
+    Args:
+        message: the number of the message, counted from the first one of the conversation (0) on.
+        path: the place in the message in the words of the schema (`events[0].event.job_id`), or "" for the whole.
+        rule: the id of the rule.
+        severity: "error", "deadlock" or "warning", as the rule set in force has it.
+        text: what was found, as one sentence.
+
+    >>> print(Violation(3, "events[0].event.job_id", "job.unknown", "error", "there is no job 'w0!1'"))
+    message 3, events[0].event.job_id: error: there is no job 'w0!1' [job.unknown]
+    """
+
+    RULES: ClassVar[Mapping[str, Rule]] = {}
+    """All rules that violations of this class can be of, by id."""
+
+    message: int
+    path: str
+    rule: str
+    severity: Severity
+    text: str
+
+    @property
+    def is_fatal(self) -> bool:
+        """Whether the simulation does not survive it: an error or a deadlock."""
+        return self.severity != "warning"
+
+    @property
+    def explained(self) -> Rule:
+        """The rule, with its title and explanation."""
+        return self.RULES[self.rule]
+
+    def __str__(self) -> str:
+        place = f"message {self.message}, {self.path}" if self.path else f"message {self.message}"
+        return f"{place}: {self.severity}: {self.text} [{self.rule}]"
