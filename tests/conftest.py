@@ -1,6 +1,9 @@
 """How the tests run: hypothesis never against the clock, and everything with each engine that is at hand.
 
 pytest --hypothesis-profile=explore     # other examples each time, and twenty times as many
+pytest --hypothesis-profile=quick       # few examples
+pytest --engines=usual                  # only the native engine, or the Python one where there is none
+pytest -m "not slow"                    # without what takes more than a few seconds
 """
 
 from __future__ import annotations
@@ -22,17 +25,30 @@ USUAL = binary.ENGINE
 
 settings.register_profile("ci", deadline=None, derandomize=True, suppress_health_check=UNTIMED, print_blob=True)
 settings.register_profile("explore", deadline=None, max_examples=2000, suppress_health_check=UNTIMED, print_blob=True)
+settings.register_profile(
+    "quick", deadline=None, max_examples=15, derandomize=True, suppress_health_check=UNTIMED, print_blob=True
+)
 settings.load_profile("ci")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--engines",
+        choices=["all", "usual"],
+        default="all",
+        help="run each test with each engine at hand, or only with the one that is usual here (default: all)",
+    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run each test with each engine; files that choose the engines themselves (with `engines.py`) need it once.
 
-    So do those that say `WITHOUT_ENGINE = True`, for nothing in them ever becomes bytes of the protocol.
+    So do those that say `WITHOUT_ENGINE = True`: nothing in them ever becomes bytes of the protocol, or what they are
+    about does not depend on who makes these bytes.
     """
     own = {"each_engine", "needs_native", "WITHOUT_ENGINE"} & vars(metafunc.module).keys()
-    own = own or "engine" in metafunc.fixturenames
-    metafunc.parametrize("wire_engine", [USUAL] if own else binary.ENGINES, indirect=True, scope="module")
+    once = own or "engine" in metafunc.fixturenames or metafunc.config.getoption("--engines") == "usual"
+    metafunc.parametrize("wire_engine", [USUAL] if once else binary.ENGINES, indirect=True, scope="module")
 
 
 @pytest.fixture(autouse=True, scope="module")

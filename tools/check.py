@@ -28,7 +28,7 @@ STILL: dict[str, list[str]] = {
 }
 """What needs no running: the arguments of Python for each step."""
 
-QUICK = ["-m", "pytest", "-q", "-n", "auto", "-m", "not slow", "--hypothesis-profile=quick"]
+QUICK = ["-m", "pytest", "-q", "-n", "auto", "-m", "not slow", "--hypothesis-profile=quick", "--engines=usual"]
 ALL = ["-m", "pytest", "-q", "-n", "auto"]
 
 

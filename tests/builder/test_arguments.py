@@ -26,6 +26,8 @@ from batprotocol.model import (
     StorageHost,
 )
 
+WITHOUT_ENGINE = True
+
 PLACEMENTS = [
     ([0, 1, 1, 0], MAPPING),
     (iter((0, 1, 1, 0)), MAPPING),

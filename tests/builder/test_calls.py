@@ -5,7 +5,20 @@ from __future__ import annotations
 import inspect
 import re
 
-from calls import CALLS, COMPUTING, EVENT_TYPES, NOW, STORING, Call, adding, built, every_call
+from calls import (
+    CALLS,
+    COMPUTING,
+    EVENT_TYPES,
+    HALF_DONE,
+    NOW,
+    STORING,
+    Call,
+    adding,
+    built,
+    every_call,
+    finished,
+    refusal,
+)
 
 from batprotocol import model
 from batprotocol.builder import PROTOCOL_VERSION, MessageBuilder
@@ -14,6 +27,8 @@ from batprotocol.model import (
     Event,
     FinalJobState,
     HostResources,
+    KillProgress,
+    KillProgressSequentialProfile,
     Message,
     Metrics,
     OneShot,
@@ -126,3 +141,19 @@ def test_counts_of_hosts_are_counted_where_they_are_not_given() -> None:
     )
     assert isinstance(event, model.SimulationBeginsEvent)
     assert (event.host_number, event.computation_host_number, event.storage_host_number) == (5, 3, 2)
+
+
+def nested(depth: int) -> KillProgress:
+    progress: KillProgress = HALF_DONE
+    for _ in range(depth):
+        progress = KillProgressSequentialProfile("w0!a", 0, 0, progress)
+    return progress
+
+
+def test_what_is_accepted_at_the_greatest_depth_can_be_written() -> None:
+    deepest = 29  # two tables each, and six more: message, envelope, event, job and progress, a wrapper, the innermost
+    message = finished(lambda b: b.add_jobs_killed(["w0!1"], {"w0!1": nested(deepest)}))
+    assert Message.from_binary(message.to_binary()) == message
+    error = refusal(MessageBuilder(), lambda b: b.add_jobs_killed(["w0!1"], {"w0!1": nested(deepest + 1)}))
+    assert error.path.startswith("progresses[0].wrapper.current_task_progress")
+    assert "64" in error.reason

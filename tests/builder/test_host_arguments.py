@@ -24,6 +24,8 @@ from batprotocol.model import (
     parse_hosts,
 )
 
+WITHOUT_ENGINE = True
+
 HOSTED: dict[str, Callable[[Any], Callable[[MessageBuilder], None]]] = {
     "allocation.host_allocation": lambda hosts: lambda b: b.add_execute_job("w0!1", hosts),
     "profile_allocation_override[0].host_allocation": lambda hosts: (

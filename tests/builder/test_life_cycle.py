@@ -15,6 +15,8 @@ from batprotocol.builder import MessageBuilder
 from batprotocol.errors import BuilderError
 from batprotocol.model import Message
 
+WITHOUT_ENGINE = True
+
 Step = Callable[[MessageBuilder], object]
 finite = st.floats(allow_nan=False, allow_infinity=False)
 anything = st.floats() | st.integers(-(2**70), 2**70)

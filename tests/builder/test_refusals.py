@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, get_args, get_type_hints
 
 import pytest
-from calls import CALLS, COMPUTING, HALF_DONE, JOB, NOW, Call, adding, built, every_call, finished, refusal, state
+from calls import CALLS, COMPUTING, HALF_DONE, JOB, NOW, Call, adding, built, every_call, refusal, state
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,6 +34,8 @@ from batprotocol.model import (
     ProfileAndId,
     QuantileFunction,
 )
+
+WITHOUT_ENGINE = True
 
 AMOUNTS: dict[str, Callable[[float], model.Profile]] = {
     "computation_vector[1]": lambda amount: model.ParallelTaskProfile([1.0, amount]),
@@ -202,13 +204,6 @@ def job(**changed: Any) -> Job:
 
 def atomic(progress: Any) -> KillProgressAtomicProfile:
     return KillProgressAtomicProfile("w0!a", progress)
-
-
-def nested(depth: int) -> KillProgress:
-    progress: KillProgress = HALF_DONE
-    for _ in range(depth):
-        progress = KillProgressSequentialProfile("w0!a", 0, 0, progress)
-    return progress
 
 
 def begins(**changed: Any) -> Callable[[MessageBuilder], None]:
@@ -451,15 +446,6 @@ def test_integers_are_taken_exactly_in_their_range(number: int) -> None:
             assert len(built(call)) == 1
         else:
             assert str(number) in refusal(MessageBuilder(), call).reason
-
-
-def test_what_is_accepted_at_the_greatest_depth_can_be_written() -> None:
-    deepest = 29  # two tables each, and six more: message, envelope, event, job and progress, a wrapper, the innermost
-    message = finished(lambda b: b.add_jobs_killed(["w0!1"], {"w0!1": nested(deepest)}))
-    assert Message.from_binary(message.to_binary()) == message
-    error = refusal(MessageBuilder(), lambda b: b.add_jobs_killed(["w0!1"], {"w0!1": nested(deepest + 1)}))
-    assert error.path.startswith("progresses[0].wrapper.current_task_progress")
-    assert "64" in error.reason
 
 
 def test_errors_are_protocol_errors_with_their_cause() -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from processes import BINARY, ENVIRONMENT, REPLAY, batproto
 
+WITHOUT_ENGINE = True
+
 
 @pytest.mark.parametrize(
     ("name", "module", "class_name"),

@@ -17,6 +17,8 @@ from support import ROOT
 
 from batprotocol.model import Message, RejectJobEvent
 
+WITHOUT_ENGINE = True
+
 # Help, versions, arguments
 
 

@@ -7,6 +7,8 @@ import re
 import pytest
 from commands import run, run_here, run_on_terminal
 
+WITHOUT_ENGINE = True
+
 
 def test_the_schema_lists_its_names_events_first() -> None:
     lines = run("schema").out.splitlines()

@@ -10,6 +10,8 @@ from commands import run, run_on_terminal, write, write_archive
 
 from batprotocol.model import Message, RejectJobEvent
 
+WITHOUT_ENGINE = True
+
 # Colour, and who gets none
 
 

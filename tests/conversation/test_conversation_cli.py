@@ -15,6 +15,8 @@ from batprotocol.conversation import RULES, Said
 from batprotocol.model import Message
 from batprotocol.wire import frames
 
+WITHOUT_ENGINE = True
+
 GOOD = DATA / "runs" / "static__test_extra_data_desired_allocation__json.tar.xz"
 BAD = DATA / "runs" / "machine-switcher__test_one_delay_job-turn_on_fail__binary.tar.xz"
 ENVIRONMENT = {**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}

@@ -56,6 +56,8 @@ from batprotocol.model import (
     TraceType,
 )
 
+WITHOUT_ENGINE = True
+
 FILL = PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst
 
 

@@ -17,6 +17,7 @@ import pytest
 from support import CORPUS, DATA, ROOT, SHARED, read_run, runs
 
 from batprotocol.conversation import Violation, check
+from batprotocol.wire import binary
 
 VERDICTS = tuple(SHARED / "verdicts" / f"batsim-5.0.0-rc2{part}.jsonl.xz" for part in ("", "-more"))
 HERE = all(path.is_file() for path in VERDICTS)
@@ -52,8 +53,15 @@ def verdicts() -> list[dict[str, Any]]:
     return [json.loads(line) for line in KEPT.read_text().splitlines()]
 
 
+JUDGED: dict[tuple[str, str, str], list[Violation]] = {}
+
+
 def judged(verdict: dict[str, Any]) -> list[Violation]:
-    return check([base64.b64decode(data) for _, data in verdict["messages"]])
+    """What `check` says, which is asked once with each engine."""
+    key = (verdict["name"], verdict["fmt"], binary.ENGINE)
+    if key not in JUDGED:
+        JUDGED[key] = check([base64.b64decode(data) for _, data in verdict["messages"]])
+    return JUDGED[key]
 
 
 def is_fatal(violations: list[Violation]) -> bool:

@@ -26,6 +26,8 @@ from batprotocol.edc.recording import Recorder
 from batprotocol.errors import PeerGone
 from batprotocol.wire import frames
 
+WITHOUT_ENGINE = True
+
 SHAPES = ("run", "run.tar", "run.tar.xz")
 
 

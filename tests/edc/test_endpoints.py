@@ -12,6 +12,8 @@ from simulations import ANY_PORT, SIMULATION, Everywhere, types, whole
 
 from batprotocol.edc import run, serve
 
+WITHOUT_ENGINE = True
+
 
 def test_unix_sockets(tmp_path: Path) -> None:
     endpoint = f"ipc://{tmp_path}/edc.sock"

@@ -21,6 +21,8 @@ from batprotocol.edc import Scheduler, rehearse, run
 from batprotocol.errors import PeerGone
 from batprotocol.wire import frames
 
+WITHOUT_ENGINE = True
+
 EXAMPLES = {
     "fcfs": "FCFS",
     "easy_backfilling": "EASY",

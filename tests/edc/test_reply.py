@@ -20,6 +20,8 @@ from batprotocol import (
 from batprotocol.edc import Reply, Scheduler, rehearse
 from batprotocol.errors import RuleViolation
 
+WITHOUT_ENGINE = True
+
 
 def test_what_batsim_refuses_is_raised_in_the_line_that_asks_for_it() -> None:
     class Greedy(Scheduler):

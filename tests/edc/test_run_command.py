@@ -18,6 +18,8 @@ from support import ROOT
 
 from batprotocol.cli.new import DEPENDENCIES
 
+WITHOUT_ENGINE = True
+
 # A whole simulation
 
 

@@ -28,6 +28,8 @@ from batprotocol.edc import Scheduler, rehearse, run
 from batprotocol.edc.scheduler import METHODS
 from batprotocol.errors import SchedulerError
 
+WITHOUT_ENGINE = True
+
 
 def test_there_is_a_method_for_each_event_of_batsim_named_as_in_the_builder() -> None:
     assert set(METHODS) == set(BATSIM_TO_EDC)

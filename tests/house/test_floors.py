@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from support import ROOT
 
+WITHOUT_ENGINE = True
+
 FLOORS = {
     "errors": 0,
     "rules": 0,

@@ -26,6 +26,8 @@ from batprotocol.edc import Scheduler
 from batprotocol.edc.scheduler import METHODS
 from batprotocol.testing.strategies import EVENT_STRATEGIES, VALUE_STRATEGIES
 
+WITHOUT_ENGINE = True
+
 EVENTS = UNIONS["Event"].members
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from support import ROOT
 
+WITHOUT_ENGINE = True
+
 PACKAGE = ROOT / "batprotocol"
 MIRROR = PACKAGE / "testing" / "strategies"
 """A room that has the modules of another one, one for one, and needs no words for them."""

@@ -17,6 +17,8 @@ from support import ROOT
 from batprotocol import model
 from batprotocol.model import Doubles, Value
 
+WITHOUT_ENGINE = True
+
 USER = """\
 from procset import ProcSet
 from typing_extensions import assert_type

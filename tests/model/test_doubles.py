@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 from batprotocol.model import Doubles
 from batprotocol.testing import strategies as bat
 
+WITHOUT_ENGINE = True
+
 floats = st.lists(bat.float64s(allow_nan=True), max_size=20)
 numbers = st.lists(bat.float64s(), max_size=20)
 

@@ -26,6 +26,8 @@ from batprotocol.model import (
 )
 from batprotocol.testing import strategies as bat
 
+WITHOUT_ENGINE = True
+
 host_ids = st.one_of(st.integers(0, 40), st.integers(0, 2**32 - 1))
 host_sets = st.sets(host_ids, max_size=30)
 intervals = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 5)), max_size=12)

@@ -22,6 +22,8 @@ sys.path.append(str(ROOT / "tools"))
 
 from schema_compiler import reflection
 
+WITHOUT_ENGINE = True
+
 SCHEMA = reflection.read((ROOT / "generated" / "_schema" / "batprotocol.bfbs").read_bytes())
 ENVELOPE = "EventAndTimestamp"
 HIDDEN = {ENVELOPE, *(name for name in SCHEMA.tables if name.endswith("Wrapper"))}

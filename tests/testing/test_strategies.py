@@ -22,6 +22,8 @@ from batprotocol import model
 from batprotocol.model import BATSIM_TO_EDC, EDC_TO_BATSIM, Direction, Doubles, Message, ProtocolEnum, Value
 from batprotocol.testing import strategies as bat
 
+WITHOUT_ENGINE = True
+
 ENUMS = ProtocolEnum.__subclasses__()
 STRATEGIES: dict[type[Any], Callable[..., st.SearchStrategy[Any]]] = {**bat.EVENT_STRATEGIES, **bat.VALUE_STRATEGIES}
 UNIONS: dict[str, Callable[..., st.SearchStrategy[Any]]] = {

@@ -6,7 +6,7 @@ import itertools
 import math
 import random
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import pytest
@@ -238,6 +238,7 @@ def test_what_is_no_bytes_is_refused(given_value: Any) -> None:
 # flatc
 
 
+@cache
 def many_messages(count: int) -> list[Message]:
     found: list[Message] = []
 

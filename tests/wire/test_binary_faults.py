@@ -140,7 +140,7 @@ FAULTS = [
     Fault("offset of the message outside", "", "leads outside the message", lambda b: b.put("I", 0, len(b.data) + 1)),
     Fault("offset of the message 0", "", "leads to itself", lambda b: b.put("I", 0, 0)),
     Fault("vtable before the message", PROFILE, "the vtable of a ProfileAndId lies outside", vtable_before),
-    Fault("vtable at byte -1", "events[0]", "the vtable of a EventAndTimestamp lies outside", vtable_just_before),
+    Fault("vtable at byte -1", "events[0]", "the vtable of an EventAndTimestamp lies outside", vtable_just_before),
     Fault("vtable after the message", PROFILE, "the vtable of a ProfileAndId lies outside", vtable_after),
     Fault("vtable of odd size", PROFILE, "the vtable of a ProfileAndId has an impossible size, 7", odd_vtable),
     Fault("vtable too small", PROFILE, "the vtable of a ProfileAndId has an impossible size, 2", small_vtable),
@@ -158,7 +158,7 @@ FAULTS = [
     Fault(
         "unknown union type",
         "events[1].event",
-        "expected a Event, found type 30 of 1 to 29",
+        "expected an Event, found type 30 of 1 to 29",
         lambda b: b.put("B", b.find("utype", "events[1].event_type"), 30),
     ),
     Fault(
