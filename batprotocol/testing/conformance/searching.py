@@ -1,0 +1,194 @@
+"""The search: plays cases until one finds something wrong, and then makes that as small as it can.
+
+hypothesis draws the cases and shrinks the one that failed; what it does is bounded here, in simulations and in time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
+
+from batprotocol.testing.conformance.cases import STAGES, Case, Stage
+from batprotocol.testing.conformance.playing import Finding, Played, play
+from batprotocol.testing.conformance.report import Report
+from batprotocol.testing.conformance.talks import Target, Timeouts
+
+__all__ = ["DEFAULT_EXAMPLES", "search"]
+
+DEFAULT_EXAMPLES: Final = 150
+_SHRINKING_SECONDS: Final = 8.0
+_SHRINKING_PLAYS: Final = 400
+_FACTOR: Final = 20
+"""While a finding is made smaller, an answer that takes so many times as long as the slowest one is none."""
+_SHORTEST_TIMEOUT: Final = 1.0
+_SMALLEST: Final = 4
+"""A conversation of so many messages cannot become smaller: the first simulation is the smallest one."""
+
+
+class _Enough(KeyboardInterrupt):
+    """Ends hypothesis' work at once, as nothing else would."""
+
+
+class _Failed(Exception):
+    """A case that finds what is looked for."""
+
+
+def search(
+    target: Target,
+    *,
+    examples: int,
+    seed: int,
+    rules: str,
+    init: str,
+    timeout: float,
+    ignore: frozenset[str],
+    on_progress: Callable[[float], None],
+) -> Report:
+    """Play cases of all stages until something is found.
+
+    Args:
+        target: who starts decision components.
+        examples: how many simulations to play at most.
+        seed: where the draws begin: the same one gives the same cases.
+        rules: the rule set.
+        init: the initialization data.
+        timeout: how many seconds an answer may take; the hello may take twice as long.
+        ignore: ids of rules whose violation is no finding, if the simulation survives it.
+        on_progress: told the share of the work that is done.
+
+    Raises:
+        CannotRun: there is no decision component.
+    """
+    began = time.monotonic()
+    searching = _Search(target, examples, seed, rules, init, Timeouts(2 * timeout, timeout), ignore, on_progress)
+    for stage, share in _shares(examples):
+        searching.run(stage, share)
+        if searching.report.finding is not None:
+            break
+    searching.report.seconds = time.monotonic() - began
+    return searching.report
+
+
+def _shares(examples: int) -> list[tuple[Stage, int]]:
+    """How many cases of each stage are tried: what the stages want, and the last one the rest."""
+    shares = []
+    left = examples
+    for stage in STAGES:
+        share = min(left, stage.examples) if stage is not STAGES[-1] else left
+        left -= share
+        if share:
+            shares.append((stage, share))
+    return shares
+
+
+class _Search:
+    def __init__(
+        self,
+        target: Target,
+        examples: int,
+        seed: int,
+        rules: str,
+        init: str,
+        timeouts: Timeouts,
+        ignore: frozenset[str],
+        on_progress: Callable[[float], None],
+    ) -> None:
+        self.report = Report(rules)
+        self._target = target
+        self._examples = examples
+        self._seed = seed
+        self._rules = rules
+        self._init = init
+        self._timeouts = timeouts
+        self._ignore = ignore
+        self._on_progress = on_progress
+        self._slowest = 0.0
+        self._known: dict[str, bool] = {}
+        self._plays_left = _SHRINKING_PLAYS
+        self._until = 0.0
+
+    def run(self, stage: Stage, examples: int) -> None:
+        """Try so many cases of a stage."""
+
+        @seed(self._seed)
+        @settings(
+            max_examples=examples,
+            database=None,
+            deadline=None,
+            phases=[Phase.generate, Phase.shrink],
+            report_multiple_bugs=False,
+            suppress_health_check=list(HealthCheck),
+            verbosity=Verbosity.quiet,
+        )
+        @given(stage.cases(self._rules))
+        def attempt(case: Case) -> None:
+            if self.report.finding is not None:
+                self._shrink(case)
+            else:
+                self._try(stage, case)
+
+        try:
+            attempt()
+        except (_Failed, _Enough):
+            self._confirm()
+
+    def _play(self, case: Case, timeouts: Timeouts) -> Played:
+        return play(
+            case, self._target, rules=self._rules, init=self._init, timeouts=timeouts, ignore=self._ignore
+        )
+
+    def _try(self, stage: Stage, case: Case) -> None:
+        began = time.monotonic()
+        played = self._play(case, self._timeouts)
+        self.report.add(stage.name, played)
+        self._on_progress(self.report.simulations / self._examples)
+        if played.finding is None:
+            self._slowest = max(self._slowest, time.monotonic() - began)
+            return
+        self.report.finding = played.finding
+        self._known[repr(case)] = True
+        self._until = time.monotonic() + _SHRINKING_SECONDS
+        if len(played.finding.log) <= _SMALLEST or self._target.is_lasting and _ends_all(played.finding):
+            raise _Enough
+        raise _Failed
+
+    def _shrink(self, case: Case) -> None:
+        """Whether a smaller case still finds the same."""
+        name = repr(case)
+        fails = self._known.get(name)
+        if fails is None:
+            if self._plays_left <= 0 or time.monotonic() > self._until:
+                raise _Enough
+            self._plays_left -= 1
+            fails = self._known[name] = self._finds_the_same(case)
+        if fails:
+            raise _Failed
+
+    def _finds_the_same(self, case: Case) -> bool:
+        best = self.report.finding
+        assert best is not None
+        longest = min(max(_SHORTEST_TIMEOUT, _FACTOR * self._slowest), self._timeouts.answer)
+        found = self._play(case, Timeouts(longest, longest)).finding
+        if found is None or found.rule != best.rule:
+            return False
+        if found.size < best.size:
+            self.report.finding = found
+        return True
+
+    def _confirm(self) -> None:
+        """Believe that there is no answer only after the whole time."""
+        found = self.report.finding
+        assert found is not None
+        if found.rule != "edc.silent" or self._target.is_lasting or len(found.log) <= _SMALLEST:
+            return
+        again = self._play(found.case, self._timeouts).finding
+        if again is not None and again.rule == found.rule:
+            self.report.finding = again
+
+
+def _ends_all(finding: Finding) -> bool:
+    """Whether nothing can be tried any more after this with a decision component that serves all simulations."""
+    return finding.rule.startswith("edc.")
