@@ -14,6 +14,7 @@ from typing import NoReturn
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
+from batprotocol.cli.conformance_command import conformance
 from batprotocol.cli.output import PIPE_CLOSED, Output, discard, reason_of
 from batprotocol.cli.parameters import complete_file, complete_rule_set, completions, rule_set, unknown
 from batprotocol.cli.simulate_command import simulate
@@ -72,6 +73,7 @@ def batproto(context: click.Context) -> None:
       batproto validate recordings/
       batproto check run.tar.xz                     what Batsim would not survive
       batproto simulate scheduler.py:FCFS           what a scheduler makes of 250 jobs
+      batproto conformance scheduler.py:FCFS        what a scheduler gets wrong
       batproto schema ExecuteJob
     """
     if context.invoked_subcommand is None:
@@ -336,6 +338,12 @@ def run(
 
 
 batproto.add_command(simulate)
+
+
+# batproto conformance
+
+
+batproto.add_command(conformance)
 
 
 # batproto new

@@ -13,7 +13,7 @@ except ImportError as error:
         "batprotocol.testing.conformance needs hypothesis, which the extra `test` has: pip install 'batprotocol[test]'"
     ) from error
 
-from batprotocol.testing.conformance.checking import DEFAULT_TIMEOUT, NonConformance, check, find, save
+from batprotocol.testing.conformance.checking import DEFAULT_TIMEOUT, MOST_SHOWN, NonConformance, check, find, save
 from batprotocol.testing.conformance.playing import Finding
 from batprotocol.testing.conformance.programs import CannotRun, Command, Endpoint, Library
 from batprotocol.testing.conformance.report import Group, Report
@@ -26,6 +26,7 @@ __all__ = [
     "CONFORMANCE_RULES",
     "DEFAULT_EXAMPLES",
     "DEFAULT_TIMEOUT",
+    "MOST_SHOWN",
     "CannotRun",
     "Command",
     "Endpoint",

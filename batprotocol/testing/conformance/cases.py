@@ -170,13 +170,13 @@ def _jobs(
         most: how many there are at most.
         times: when they are submitted.
         delays: how long they take.
-        too_large: whether some ask for more hosts than there are.
+        too_large: whether one asks for more hosts than there are.
         plain: whether all succeed, and are delays.
         all_hosts_last: whether the last job wants all hosts.
     """
     width = max(1, len(platform.computation_hosts))
     count = draw(st.integers(fewest, most))
-    sizes = [1, width, *range(2, width), *([width + 1, width + 100] if too_large else [])]
+    sizes = [1, width, *range(2, width)]
     jobs, profiles = [], {}
     for number in range(count):
         size = draw(st.sampled_from(sizes))
@@ -190,6 +190,9 @@ def _jobs(
         profiles[f"p{number}"] = WorkloadProfile(profile, code)
         extra = None if plain else draw(st.sampled_from((None, None, None, "", "{}", "not JSON")))
         jobs.append(StaticJob(f"{number}", draw(st.sampled_from(times)), size, f"p{number}", walltime, extra))
+    if too_large:
+        profiles["large"] = WorkloadProfile(DelayProfile(1.0))
+        jobs.append(StaticJob("large", draw(st.sampled_from(times)), width + draw(st.sampled_from((1, 100))), "large"))
     if all_hosts_last:
         profiles["last"] = WorkloadProfile(DelayProfile(1.0))
         last = max((job.submission_time for job in jobs), default=0.0)
@@ -295,9 +298,9 @@ def _long(draw: DrawFn, rules: str) -> Case:
 
 @st.composite
 def _sizes(draw: DrawFn, rules: str) -> Case:
-    """Jobs ask for more hosts than there are, and many hosts are there."""
+    """A job asks for more hosts than there are, and many hosts are there."""
     platform = draw(st.one_of(_same_hosts(1, 3), st.sampled_from((70, 300)).map(lambda n: _platform(_COMPUTES * n))))
-    return Case(platform, (draw(_jobs(platform, fewest=1, too_large=True, plain=True)),))
+    return Case(platform, (draw(_jobs(platform, too_large=True, plain=True)),))
 
 
 @st.composite
@@ -331,9 +334,7 @@ def _all_kinds(draw: DrawFn, rules: str) -> Case:
         )
         for number in range(draw(st.integers(0, 3)))
     ]
-    return Case(
-        platform, tuple(made), tuple(draw(st.lists(_lists(), max_size=2))), sleeping and draw(st.booleans())
-    )
+    return Case(platform, tuple(made), tuple(draw(st.lists(_lists(), max_size=2))), sleeping and draw(st.booleans()))
 
 
 STAGES: Final = (

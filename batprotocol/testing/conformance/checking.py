@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 
+import msgspec
+
 from batprotocol.conversation import DEFAULT_RULE_SET
+from batprotocol.model.value import Value
 from batprotocol.simulator import DecisionComponent, Player, Recorder
 from batprotocol.testing.conformance.playing import Finding
 from batprotocol.testing.conformance.report import Report
@@ -16,6 +19,8 @@ from batprotocol.testing.conformance.talks import InProcess, Target, encoded
 __all__ = ["NonConformance", "check", "find", "save"]
 
 DEFAULT_TIMEOUT = 10.0
+MOST_SHOWN = 12
+"""Of a conversation, so many messages are shown from its beginning and so many from its end."""
 _SPEAKERS = {"b2e": "Batsim", "e2b": "EDC"}
 
 
@@ -112,9 +117,7 @@ def check(
     >>> conformance.check(Rejecter, examples=20).simulations
     20
     """
-    report = find(
-        component, examples=examples, seed=seed, rules=rules, init=init, timeout=timeout, ignore=ignore
-    )
+    report = find(component, examples=examples, seed=seed, rules=rules, init=init, timeout=timeout, ignore=ignore)
     if report.finding is not None:
         if save_to is not None:
             save(report.finding, save_to)
@@ -122,18 +125,19 @@ def check(
     return report
 
 
-def save(finding: Finding, path: str | os.PathLike[str]) -> None:
+def save(finding: Finding, path: str | os.PathLike[str], format: str | None = None) -> None:
     """Save the conversation of a finding as a recorded run, for `batproto dump` and `batproto check`.
 
     Args:
         finding: the finding.
         path: the archive, if it ends with `.tar.xz`, else the folder, which must be empty.
+        format: "binary" or "json", for what can be read; None: as it was said.
 
     Raises:
         OSError: it cannot be written.
     """
     with Recorder(path) as recorder:
-        for direction, data in encoded(finding.log):
+        for direction, data in encoded(finding.log, format):
             recorder.frame(direction, data)
 
 
@@ -145,13 +149,32 @@ def _lines(finding: Finding) -> Iterator[str]:
     yield "The simulation:"
     yield from (f"  {line}" for line in finding.case.lines())
     yield "What was said:"
+    left_out = len(finding.log) - 2 * MOST_SHOWN
     for number, (direction, said) in enumerate(finding.log):
+        if MOST_SHOWN <= number < MOST_SHOWN + left_out:
+            if number == MOST_SHOWN:
+                yield f"  ... {left_out:,} messages ..."
+            continue
         events = getattr(said, "events", None)
         if events is None:
             yield f"  {number} {_SPEAKERS[direction]}: {said!r:.500}"
             continue
         yield f"  {number} {_SPEAKERS[direction]} at {getattr(said, 'now', 0.0)}:{'' if events else ' nothing'}"
-        yield from (f"      {event!r:.500}" for event in events)
+        yield from (f"      {_brief(event):.500}" for event in events)
     if finding.details:
-        yield "What it printed last:" if not finding.details.startswith("Traceback") else "Where:"
+        yield "What was printed last:"
         yield from (f"  {line}" for line in finding.details.splitlines())
+
+
+def _brief(value: object) -> str:
+    """A value as its `repr`, without what is as usual."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_brief, value))}]"
+    if not isinstance(value, Value):
+        return getattr(value, "name", None) or repr(value)
+    shown = [
+        f"{field.name}={_brief(getattr(value, field.name))}"
+        for field in msgspec.structs.fields(type(value))
+        if field.name != "timestamp" and getattr(value, field.name) != field.default
+    ]
+    return f"{type(value).__name__}({', '.join(shown)})"

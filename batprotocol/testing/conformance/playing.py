@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final, NamedTuple
 
+import msgspec
+
 from batprotocol.conversation import HostPower, JobState, Violation, check
 from batprotocol.errors import DecodeError, RuleViolation
 from batprotocol.model import (
@@ -22,6 +24,7 @@ from batprotocol.simulator import Simulator
 from batprotocol.testing.conformance.cases import Case
 from batprotocol.testing.conformance.rules import Misconduct, counts_as_finding, explained
 from batprotocol.testing.conformance.talks import Talk, Target, Timeouts, Utterance
+from batprotocol.wire import FORMATS, frames
 
 __all__ = ["Finding", "Played", "play"]
 
@@ -66,11 +69,13 @@ class Played(NamedTuple):
         finding: what was wrong, or None.
         counts: how often what was in play: types of events, and more that rules are about; see `report`.
         remarks: warnings that are no findings, by their rules.
+        slowest: how many seconds the slowest answer took, if there is a time-out.
     """
 
     finding: Finding | None
     counts: Counter[str]
     remarks: Counter[str]
+    slowest: float
 
 
 def play(case: Case, target: Target, *, rules: str, init: str, timeouts: Timeouts, ignore: frozenset[str]) -> Played:
@@ -103,10 +108,10 @@ def play(case: Case, target: Target, *, rules: str, init: str, timeouts: Timeout
         except _Found as error:
             violation = error.violation
         if violation is None:
-            return Played(None, game.counts, game.remarks)
+            return Played(None, game.counts, game.remarks, talk.slowest)
         if violation.rule.partition(".")[0] != "edc" and talk.has_more(_PATIENCE):
             violation = game.violation("edc.second-answer", "an answer came twice, or before it was asked for")
-        return Played(Finding(violation, case, talk.log, talk.details()), game.counts, game.remarks)
+        return Played(Finding(violation, case, talk.log, talk.details()), game.counts, game.remarks, talk.slowest)
 
 
 class _Found(Exception):
@@ -179,7 +184,9 @@ class _Game:
             if self._is_nothing_left():
                 waiting = self._jobs_that_are(JobState.SUBMITTED)
                 if waiting:
-                    text = f"nothing runs and nothing is to come, and still waiting: {', '.join(map(repr, waiting[:3]))}"
+                    text = (
+                        f"nothing runs and nothing is to come, and still waiting: {', '.join(map(repr, waiting[:3]))}"
+                    )
                     raise Misconduct("edc.never-decided", text)
                 turns = _MOST_TURNS
         if turns >= _MOST_TURNS:
@@ -232,5 +239,19 @@ def _unreadable(talk: Talk, rules: str, error: DecodeError) -> Violation:
     last = len(talk.log) - 1
     ours = [violation for violation in found if violation.message == last]
     if ours:
-        return ours[0]
+        return msgspec.structs.replace(ours[0], text=f"{ours[0].text}{_other_format(talk)}")
     return Violation(last, error.path, "message.unreadable", "error", str(error))
+
+
+def _other_format(talk: Talk) -> str:
+    """What to say of a hello that could be read if its flags were others."""
+    said = talk.log[-1].said
+    if len(talk.log) != 2 or not isinstance(said, bytes) or len(said) < 4:
+        return ""
+    says = "json" if said[0] & frames.FLAGS["json"] else "binary"
+    other = "binary" if says == "json" else "json"
+    try:
+        FORMATS[other].decode(said[4:])
+    except DecodeError:
+        return ""
+    return f"; the flags say {says}, and the message is {other}"

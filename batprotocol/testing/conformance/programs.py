@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -90,6 +91,7 @@ class _WireTalk(Talk):
         while not self._socket.poll(round(_TICK * 1000)):
             self._look_around(began, seconds)
         parts = self._socket.recv_multipart()
+        self.slowest = max(self.slowest, time.monotonic() - began)
         if len(parts) == 2 and not parts[0]:
             self.heard(parts[1])
             return parts[1]
@@ -117,7 +119,9 @@ class _WireTalk(Talk):
                 return  # its last words
             self.dead = True
             if not self._was_connected and len(self.log) == 1:
-                raise CannotRun(0, f"{self._program.end} without having listened at {self._endpoint}")
+                last = self._program.output()
+                said = f", and last printed:\n{last}" if last else ""
+                raise CannotRun(0, f"{self._program.end} without having listened at {self._endpoint}{said}")
             raise Misconduct("edc.died", f"{self._program.end} while a reply was due")
         if self._program is None and self._gone_since is not None and now - self._gone_since > _GRACE:
             self.dead = True
@@ -144,7 +148,8 @@ class _WireTalk(Talk):
 class _Program:
     """A program that was started, in a process group of its own."""
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], endpoint: str) -> None:
+        self.endpoint = endpoint
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the program
         try:
             self._process = subprocess.Popen(
@@ -208,31 +213,32 @@ class Command(Target):
         self.name = command[0]
         self._command = tuple(command)
         self._endpoint = endpoint
-        self._folder = tempfile.mkdtemp(prefix="batproto-")
+        self._folder = tempfile.mkdtemp(prefix="conformance-")
         self._context: zmq.Context[Any] = zmq.Context()
         self._number = 0
-        self._ready: list[tuple[str, _Program]] = []
+        self._ready: list[_Program] = []
         self._leaving: list[_Program] = []
+        self._all: list[_Program] = []
 
     def start(self, timeouts: Timeouts) -> Talk:
         self._sweep()
-        endpoint, program = self._ready.pop() if self._ready else self._launch()
-        try:
-            talk = _ProgramTalk(self._context, endpoint, timeouts, program, self._leaving)
-        except BaseException:
-            program.kill()
-            raise
+        program = self._ready.pop() if self._ready else self._launch()
+        talk = _ProgramTalk(self._context, timeouts, program, self._leaving)
         if self._endpoint is None:
             self._ready.append(self._launch())
         return talk
 
-    def _launch(self) -> tuple[str, _Program]:
+    def _launch(self) -> _Program:
         self._number += 1
         endpoint = self._endpoint or f"ipc://{self._folder}/{self._number}.sock"
-        try:
-            return endpoint, _Program([argument.replace("{endpoint}", endpoint) for argument in self._command])
-        except OSError as error:
-            raise CannotRun(error.errno or 0, f"it cannot be started: {error.strerror}", self.name) from None
+        command = [argument.replace("{endpoint}", endpoint) for argument in self._command]
+        with _SignalsLater():  # a program that nobody knows of would be left behind
+            try:
+                program = _Program(command, endpoint)
+            except OSError as error:
+                raise CannotRun(error.errno or 0, f"it cannot be started: {error.strerror}", self.name) from None
+            self._all.append(program)
+        return program
 
     def _sweep(self) -> None:
         """End the programs that do not end by themselves."""
@@ -242,35 +248,51 @@ class Command(Target):
             if number < crowd or self._endpoint or not program.is_alive or now > program.leaves_until:
                 program.kill()
                 self._leaving.remove(program)
+                self._all.remove(program)
 
     def close(self) -> None:
-        programs = [*self._leaving, *(program for _, program in self._ready)]
-        self._leaving.clear()
-        self._ready.clear()
-        for program in programs:
-            program.kill()
-        self._context.destroy(linger=0)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        with _SignalsLater():
+            for program in self._all:
+                program.kill()
+            self._all.clear()
+            self._leaving.clear()
+            self._ready.clear()
+            self._context.destroy(linger=0)
+            shutil.rmtree(self._folder, ignore_errors=True)
 
 
 class _ProgramTalk(_WireTalk):
     def __init__(
-        self,
-        context: zmq.Context[Any],
-        endpoint: str,
-        timeouts: Timeouts,
-        program: _Program,
-        leaving: list[_Program],
+        self, context: zmq.Context[Any], timeouts: Timeouts, program: _Program, leaving: list[_Program]
     ) -> None:
-        super().__init__(context, endpoint, timeouts, program)
+        super().__init__(context, program.endpoint, timeouts, program)
         self._own = program
         self._leaving = leaving
-        self.is_over = False
 
     def close(self) -> None:
         self._own.leaves_until = time.monotonic() + _GRACE
         self._leaving.append(self._own)
         super().close()
+
+
+class _SignalsLater:
+    """In a `with`, SIGINT and SIGTERM wait until it is over, where the program handles them at all."""
+
+    def __init__(self) -> None:
+        self._came: list[int] = []
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                if callable(signal.getsignal(number)):
+                    self._before[number] = signal.signal(number, lambda came, frame: self._came.append(came))
+
+    def __exit__(self, *exception: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        for number in self._came[:1]:
+            self._before[number](number, None)
 
 
 class Library(Command):

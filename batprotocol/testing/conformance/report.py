@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from batprotocol.conversation import RULE_SETS
+from batprotocol.conversation import RULE_SETS, RULES
 from batprotocol.testing.conformance.playing import Finding, Played
-from batprotocol.testing.conformance.rules import CONFORMANCE_RULES
+from batprotocol.testing.conformance.rules import ALL_RULES
 
 __all__ = ["Group", "Report"]
 
@@ -63,6 +63,8 @@ _IN_PLAY: Final[Mapping[str, str]] = {
     "hosts.empty-ignored hosts.syntax hosts.order hosts.unknown",
 }
 """Which rules are about what: a type of event, a feature, or another word that `playing` counts."""
+
+_BREAKABLE: Final = frozenset(" ".join(_IN_PLAY.values()).split())
 
 _SAID: Final[Mapping[str, str]] = {
     "JobSubmittedEvent": "jobs submitted",
@@ -127,22 +129,18 @@ class Report:
         self.remarks.update(played.remarks)
 
     def groups(self) -> list[Group]:
-        """The rules by topic, in the order of the catalogue."""
-        known = {*RULE_SETS[self.rules], *CONFORMANCE_RULES}
-        topics: dict[str, dict[str, int]] = {}
+        """The rules of the rule set that a decision component can break, by topic, in the order of the catalogue."""
+        known = RULE_SETS[self.rules].keys() | (ALL_RULES.keys() - RULES.keys())
+        counts = {rule: 0 for rule in ALL_RULES if rule in known and rule in _BREAKABLE}
         for word, rules in _IN_PLAY.items():
-            for rule in rules.split():
-                topic = topics.setdefault(rule.partition(".")[0], {})
-                if rule in known or rule.partition(".")[0] in topics:
-                    topic[rule] = topic.get(rule, 0) + self._count(word)
+            for rule in counts.keys() & set(rules.split()):
+                counts[rule] += self._count(word)
+        topics: dict[str, dict[str, int]] = {}
+        for rule, count in counts.items():
+            topics.setdefault(rule.partition(".")[0], {})[rule] = count
         return [
-            Group(
-                name,
-                len(counts),
-                max(counts.values(), default=0),
-                tuple(rule for rule, count in counts.items() if not count),
-            )
-            for name, counts in topics.items()
+            Group(topic, len(each), max(each.values()), tuple(rule for rule, count in each.items() if not count))
+            for topic, each in topics.items()
         ]
 
     def _count(self, word: str) -> int:

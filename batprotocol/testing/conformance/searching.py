@@ -19,7 +19,7 @@ from batprotocol.testing.conformance.talks import Target, Timeouts
 __all__ = ["DEFAULT_EXAMPLES", "search"]
 
 DEFAULT_EXAMPLES: Final = 150
-_SHRINKING_SECONDS: Final = 8.0
+_SHRINKING_SECONDS: Final = 7.0
 _SHRINKING_PLAYS: Final = 400
 _FACTOR: Final = 20
 """While a finding is made smaller, an answer that takes so many times as long as the slowest one is none."""
@@ -109,6 +109,7 @@ class _Search:
         self._known: dict[str, bool] = {}
         self._plays_left = _SHRINKING_PLAYS
         self._until = 0.0
+        self._first: Finding | None = None
 
     def run(self, stage: Stage, examples: int) -> None:
         """Try so many cases of a stage."""
@@ -125,10 +126,9 @@ class _Search:
         )
         @given(stage.cases(self._rules))
         def attempt(case: Case) -> None:
-            if self.report.finding is not None:
-                self._shrink(case)
-            else:
-                self._try(stage, case)
+            fails = self._try(stage, case) if self.report.finding is None else self._still_fails(case)
+            if fails:  # in one place: for hypothesis, another line is another fault
+                raise _Failed
 
         try:
             attempt()
@@ -136,26 +136,24 @@ class _Search:
             self._confirm()
 
     def _play(self, case: Case, timeouts: Timeouts) -> Played:
-        return play(
-            case, self._target, rules=self._rules, init=self._init, timeouts=timeouts, ignore=self._ignore
-        )
+        return play(case, self._target, rules=self._rules, init=self._init, timeouts=timeouts, ignore=self._ignore)
 
-    def _try(self, stage: Stage, case: Case) -> None:
-        began = time.monotonic()
+    def _try(self, stage: Stage, case: Case) -> bool:
+        """Whether a case finds something."""
         played = self._play(case, self._timeouts)
         self.report.add(stage.name, played)
         self._on_progress(self.report.simulations / self._examples)
         if played.finding is None:
-            self._slowest = max(self._slowest, time.monotonic() - began)
-            return
-        self.report.finding = played.finding
+            self._slowest = max(self._slowest, played.slowest)
+            return False
+        self.report.finding = self._first = played.finding
         self._known[repr(case)] = True
         self._until = time.monotonic() + _SHRINKING_SECONDS
         if len(played.finding.log) <= _SMALLEST or self._target.is_lasting and _ends_all(played.finding):
             raise _Enough
-        raise _Failed
+        return True
 
-    def _shrink(self, case: Case) -> None:
+    def _still_fails(self, case: Case) -> bool:
         """Whether a smaller case still finds the same."""
         name = repr(case)
         fails = self._known.get(name)
@@ -164,8 +162,7 @@ class _Search:
                 raise _Enough
             self._plays_left -= 1
             fails = self._known[name] = self._finds_the_same(case)
-        if fails:
-            raise _Failed
+        return fails
 
     def _finds_the_same(self, case: Case) -> bool:
         best = self.report.finding
@@ -182,11 +179,10 @@ class _Search:
         """Believe that there is no answer only after the whole time."""
         found = self.report.finding
         assert found is not None
-        if found.rule != "edc.silent" or self._target.is_lasting or len(found.log) <= _SMALLEST:
+        if found.rule != "edc.silent" or found is self._first:
             return
         again = self._play(found.case, self._timeouts).finding
-        if again is not None and again.rule == found.rule:
-            self.report.finding = again
+        self.report.finding = again if again is not None and again.rule == found.rule else self._first
 
 
 def _ends_all(finding: Finding) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from batprotocol.conversation import Conversation, Said, Violation
 from batprotocol.errors import DecodeError, EncodeError, PeerGone, PeerSilent, ProtocolError, RuleViolation
-from batprotocol.model import Event, Message
+from batprotocol.model import EDCHelloEvent, Event, Message
 from batprotocol.simulator import DecisionComponent, Player
 from batprotocol.testing.conformance.rules import Misconduct
 from batprotocol.wire import FORMATS, frames
@@ -46,11 +46,13 @@ class Talk(ABC):
     Attributes:
         log: all that was said so far.
         dead: whether nothing more can be said.
+        slowest: how many seconds the slowest answer took, if there is a time-out.
     """
 
     def __init__(self) -> None:
         self.log: list[Utterance] = []
         self.dead = False
+        self.slowest = 0.0
 
     @abstractmethod
     def hello(self, init: str) -> Message:
@@ -117,22 +119,40 @@ class Target(ABC):
         self.close()
 
 
-def encoded(log: list[Utterance]) -> list[tuple[str, bytes]]:
-    """What was said as the bytes that it was or would have been, in the binary format; up to what has no bytes."""
+def encoded(log: list[Utterance], format: str | None = None) -> list[tuple[str, bytes]]:
+    """What was said as bytes, up to what has none: what never was bytes is binary.
+
+    Args:
+        log: what was said.
+        format: "binary" or "json", for what can be read; None: as it was said.
+    """
     found: list[tuple[str, bytes]] = []
+    said_in = "binary"
     with suppress(EncodeError):
-        for direction, said in log:
-            if isinstance(said, str):
-                data = frames.encode_init(said)
-            elif isinstance(said, frames.Hello):
-                data = frames.encode_hello(said.message, said.format)
-            elif isinstance(said, Message):
-                is_hello = len(found) == 1
-                data = frames.encode_hello(said) if is_hello else FORMATS["binary"].encode(said)
-            else:
-                data = bytes(said)
-            found.append((direction, data))
+        for number, (direction, said) in enumerate(log):
+            if number == 1 and isinstance(said, bytes):
+                with suppress(DecodeError):
+                    said = frames.decode_hello(said)
+                    said_in = said.format
+            elif number > 1 and isinstance(said, bytes) and format not in (None, said_in):
+                with suppress(DecodeError):
+                    said = FORMATS[said_in].decode(said)
+            found.append((direction, _bytes_of(said, log[number].said, format)))
     return found
+
+
+def _bytes_of(said: Said, original: Said, format: str | None) -> bytes:
+    if isinstance(said, str):
+        return frames.encode_init(said)
+    if isinstance(said, frames.Hello):
+        if isinstance(original, bytes) and format in (None, said.format):
+            return original
+        return frames.encode_hello(said.message, format or said.format)
+    if isinstance(said, Message):
+        if any(isinstance(event, EDCHelloEvent) for event in said.events):
+            return frames.encode_hello(said, format or "binary")
+        return FORMATS[format or "binary"].encode(said)
+    return bytes(said)
 
 
 # In this process
