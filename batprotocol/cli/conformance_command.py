@@ -1,4 +1,4 @@
-"""`batproto conformance`: its options. The work is done by `cli/conformance.py`, which is imported when it is wanted."""
+"""`batproto conformance`: its options. The work is done by `cli/conformance.py`, imported when it is wanted."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def conformance(
 ) -> None:
     """Find out what a decision component gets wrong, in any language, with simulations made up for that.
 
-    COMMAND is started for each simulation, with {endpoint} filled in, where it has to listen. With --endpoint alone, the
-    one that listens there has to serve many simulations in a row. A Scheduler of a Python file, FILE:CLASS, is tested
-    inside this process, which is faster.
+    COMMAND is started for each simulation, with {endpoint} filled in, where it has to listen. With --endpoint alone,
+    the one that listens there has to serve many simulations in a row. A Scheduler of a Python file, FILE:CLASS, is
+    tested inside this process, which is faster.
 
     The first simulations are the simplest. If the decision component breaks a rule, hangs, dies, answers twice or with
     garbage, or never comes to an end, the smallest conversation that shows it is printed; "batproto rules ID" explains

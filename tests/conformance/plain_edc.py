@@ -58,7 +58,7 @@ class Plain:
             "decision_component_name": "plain",
             "decision_component_version": "1",
             "decision_component_commit": "",
-            "requested_simulation_features": {name: True for name in self.features},
+            "requested_simulation_features": dict.fromkeys(self.features, True),
         }
         self.say("EDCHelloEvent", **event)
         return struct.pack("<I", self.flags) + self.take_reply()
@@ -321,7 +321,7 @@ class KillsInCompletion(Plain):
 
 
 class KillsTwice(Limits):
-    """Whenever it is told something, it kills all that has run for 20 s, though a kill takes its time."""
+    """When it is called, it kills the job, and all others that were started with it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -331,10 +331,9 @@ class KillsTwice(Limits):
         super().start(job, size)
         self.started[job] = self.now
 
-    def decide(self) -> None:
-        super().decide()
+    def on_RequestedCallEvent(self, event: Event) -> None:  # noqa: N802
         for job in self.running:
-            if self.now - self.started[job] >= 20:
+            if self.started[job] == self.started[event["call_me_later_id"]]:
                 self.kill(job)
 
 

@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+import msgspec
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from batprotocol.model import (
     DelayProfile,
+    Doubles,
     HomogeneousParallelTaskGenerationStrategy,
     ParallelTaskHomogeneousProfile,
     ParallelTaskOnStorageHomogeneousProfile,
     ParallelTaskProfile,
     Profile,
-    SequentialCompositionProfile,
 )
 from batprotocol.simulator import ExternalEventList, Platform, StaticJob, Workload, WorkloadProfile
 from batprotocol.simulator.inputs.hosts import Host, Role, SleepPState, Watts
@@ -85,6 +86,46 @@ class Case(NamedTuple):
         for events in self.events:
             for event in events.events:
                 yield f"external event at {event.timestamp:g}: {event.data!r}"
+
+    def smaller(self, jobs: frozenset[str]) -> Iterator[Case]:
+        """Cases with less in them, the smallest first.
+
+        Args:
+            jobs: the ids of jobs that should stay.
+        """
+        yield self._replace(workloads=self._only(jobs), events=())
+        yield self._replace(workloads=self._only(jobs))
+        for events in self.events[:1]:
+            yield self._replace(events=self.events[1:])
+            yield self._replace(events=(*self.events[1:], msgspec.structs.replace(events, events=events.events[:1])))
+        every = [submission.id for workload in self.workloads for submission in workload]
+        size = len(every)
+        while size > 1:
+            size = (size + 1) // 2
+            for start in range(0, len(every), size):
+                yield self._replace(workloads=self._only(frozenset(every[:start] + every[start + size :])))
+
+    def _only(self, jobs: frozenset[str]) -> tuple[Workload, ...]:
+        """The workloads with these jobs only; those at the end that have none are left out."""
+        made = []
+        for workload in self.workloads:
+            kept = [
+                StaticJob(
+                    each.id.partition("!")[2],
+                    each.time,
+                    each.job.resource_request,
+                    each.job.profile_id,
+                    each.job.walltime,
+                    each.job.extra_data,
+                )
+                for each in workload
+                if each.id in jobs
+            ]
+            profiles = {name.partition("!")[2]: profile for name, profile in workload.profiles.items()}
+            made.append(Workload(kept, profiles, name=workload.name))
+        while made and not len(made[-1]):
+            made.pop()
+        return tuple(made)
 
 
 class Stage(NamedTuple):
@@ -208,7 +249,7 @@ def _profiles(delay: float, size: int, storages: Sequence[str]) -> SearchStrateg
         DelayProfile(delay),
         DelayProfile(delay),
         ParallelTaskHomogeneousProfile(flops, 0.0, each),
-        ParallelTaskProfile([flops] * size, None),
+        ParallelTaskProfile(Doubles([flops] * size), None),
     ]
     if storages:
         kinds.append(ParallelTaskOnStorageHomogeneousProfile(storages[0], 1e6, 1e6, each))
@@ -285,7 +326,8 @@ def _races(draw: DrawFn, rules: str) -> Case:
     """Messages are slow: what is decided on has changed when the decision acts."""
     platform = draw(_same_hosts(1, 4, latency=draw(st.sampled_from(_SLOW))))
     delays = draw(st.sampled_from((_DELAYS, (10.0,), _LONG)))
-    return Case(platform, (draw(_jobs(platform, fewest=1, most=8, delays=delays)),))
+    times = draw(st.sampled_from((_TIMES, (0.0, 1.0, 0.5, 2.0, 3.0))))
+    return Case(platform, (draw(_jobs(platform, fewest=1, most=8, times=times, delays=delays)),))
 
 
 @st.composite

@@ -29,7 +29,7 @@ from batprotocol.wire import FORMATS, frames
 __all__ = ["Finding", "Played", "play"]
 
 _IDLE_TURNS: Final = 2000
-"""So many messages in a row with nothing but calls and probes in them, while nothing else is left to do, are endless."""
+"""So many messages in a row with nothing but calls and probes in them, when nothing else is left to do, are endless."""
 _MOST_TURNS: Final = 50_000
 _SWITCHING: Final = (HostPower.SWITCHING_OFF, HostPower.SWITCHING_ON)
 _PATIENCE: Final = 0.05

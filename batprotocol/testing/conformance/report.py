@@ -1,7 +1,7 @@
 """What was tried: how often each rule was in play, and which never was.
 
-A rule is in play when what it is about was said: `job.kill-again` in each KillJobsEvent. That a decision component never
-breaks it means something only then.
+A rule is in play when what it is about was said: `job.kill-again` in each KillJobsEvent. That a decision component
+never breaks it means something only then.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ _SHRINKING_SECONDS: Final = 7.0
 _SHRINKING_PLAYS: Final = 400
 _FACTOR: Final = 20
 """While a finding is made smaller, an answer that takes so many times as long as the slowest one is none."""
-_SHORTEST_TIMEOUT: Final = 1.0
+_SHORTEST_TIMEOUT: Final = 0.5
 _SMALLEST: Final = 4
 """A conversation of so many messages cannot become smaller: the first simulation is the smallest one."""
 
@@ -149,9 +149,26 @@ class _Search:
         self.report.finding = self._first = played.finding
         self._known[repr(case)] = True
         self._until = time.monotonic() + _SHRINKING_SECONDS
-        if len(played.finding.log) <= _SMALLEST or self._target.is_lasting and _ends_all(played.finding):
+        if len(played.finding.log) <= _SMALLEST or (self._target.is_lasting and _ends_all(played.finding)):
             raise _Enough
+        self._reduce()
         return True
+
+    def _reduce(self) -> None:
+        """Leave out of the inputs whatever can be left out.
+
+        hypothesis finds the smallest case, but step by step; where each step takes a time-out, it does not get far.
+        """
+        again = True
+        while again:
+            again = False
+            best = self.report.finding
+            assert best is not None
+            size = best.size
+            for case in best.case.smaller(_jobs_of(best)):
+                if self._still_fails(case) and self.report.finding.size < size:  # type: ignore[union-attr]
+                    again = True
+                    break
 
     def _still_fails(self, case: Case) -> bool:
         """Whether a smaller case still finds the same."""
@@ -168,7 +185,7 @@ class _Search:
         best = self.report.finding
         assert best is not None
         longest = min(max(_SHORTEST_TIMEOUT, _FACTOR * self._slowest), self._timeouts.answer)
-        found = self._play(case, Timeouts(longest, longest)).finding
+        found = self._play(case, Timeouts(self._timeouts.hello, longest)).finding
         if found is None or found.rule != best.rule:
             return False
         if found.size < best.size:
@@ -183,6 +200,13 @@ class _Search:
             return
         again = self._play(found.case, self._timeouts).finding
         self.report.finding = again if again is not None and again.rule == found.rule else self._first
+
+
+def _jobs_of(finding: Finding) -> frozenset[str]:
+    """The jobs that were spoken of last."""
+    last = " ".join(repr(said) for _, said in finding.log[-2:])
+    every = (submission.id for workload in finding.case.workloads for submission in workload)
+    return frozenset(id for id in every if f'"{id}"' in last or f"'{id}'" in last)
 
 
 def _ends_all(finding: Finding) -> bool:

@@ -46,7 +46,7 @@ class Talk(ABC):
     Attributes:
         log: all that was said so far.
         dead: whether nothing more can be said.
-        slowest: how many seconds the slowest answer took, if there is a time-out.
+        slowest: how many seconds the slowest answer to a message took, if there is a time-out.
     """
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Talk(ABC):
         """What else is known of how the decision component is doing, for people; or ""."""
         return ""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - not all have something to end
         """End it."""
 
     def __enter__(self) -> Talk:
@@ -109,7 +109,7 @@ class Target(ABC):
     def start(self, timeouts: Timeouts) -> Talk:
         """A fresh decision component. OSError if there cannot be one."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - not all leave something behind
         """Leave nothing behind."""
 
     def __enter__(self) -> Target:
@@ -151,7 +151,8 @@ def _bytes_of(said: Said, original: Said, format: str | None) -> bytes:
     if isinstance(said, Message):
         if any(isinstance(event, EDCHelloEvent) for event in said.events):
             return frames.encode_hello(said, format or "binary")
-        return FORMATS[format or "binary"].encode(said)
+        data: bytes = FORMATS[format or "binary"].encode(said)
+        return data
     return bytes(said)
 
 
