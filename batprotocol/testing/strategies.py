@@ -29,6 +29,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.model import (
     BATSIM_TO_EDC,
     EDC_TO_BATSIM,
@@ -156,6 +157,7 @@ __all__ = [
     "arithmetic_means",
     "call_me_later_events",
     "change_hosts_pstate_events",
+    "conversations",
     "create_probe_events",
     "custom_executor_to_host_mappings",
     "delay_profiles",
@@ -1300,6 +1302,20 @@ def _chronological(events: Sequence[Event], times: Sequence[float]) -> Message:
     timestamps = sorted(_cycled(times, len(events)))
     stamped = [msgspec.structs.replace(event, timestamp=time) for event, time in zip(events, timestamps, strict=True)]
     return Message(max(times), tuple(stamped))
+
+
+def conversations(rules: str = DEFAULT_RULE_SET) -> SearchStrategy[list[Any]]:
+    """Whole conversations of the embedded Batsim with a decision component that does anything it may, as values.
+
+    Each is a list: the initialization data, the hello, then messages and replies in turn, until the reply to
+    SimulationEndsEvent. `batprotocol.conversation.check` finds nothing in them that a simulation does not survive.
+
+    Args:
+        rules: the rule set that they follow.
+    """
+    from batprotocol.testing.conformance import improvising  # the simulator is only imported for it
+
+    return improvising.conversations(rules=rules)
 
 
 VALUE_STRATEGIES: dict[type[Value], Callable[..., SearchStrategy[Any]]] = {

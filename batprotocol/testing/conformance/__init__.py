@@ -14,6 +14,7 @@ except ImportError as error:
     ) from error
 
 from batprotocol.testing.conformance.checking import DEFAULT_TIMEOUT, MOST_SHOWN, NonConformance, check, find, save
+from batprotocol.testing.conformance.improvising import conversations
 from batprotocol.testing.conformance.playing import Finding
 from batprotocol.testing.conformance.programs import CannotRun, Command, Endpoint, Library
 from batprotocol.testing.conformance.report import Group, Report
@@ -38,6 +39,7 @@ __all__ = [
     "Report",
     "Target",
     "check",
+    "conversations",
     "encoded",
     "explained",
     "find",
