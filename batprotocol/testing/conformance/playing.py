@@ -153,6 +153,8 @@ class _Game:
             self._count_replied(message, reply)
             turns += 1
             answered, message = message, simulator.turn(reply)
+            if simulator.error is not None:  # it has failed, and would only be told so
+                raise simulator.error
             self._judge()
             self._look_for_the_end(answered, reply, turns)
 
