@@ -55,7 +55,7 @@ class Recorder:
         self._write("e2b", self._encode(reply))
 
     def frame(self, direction: str, data: bytes) -> None:
-        """The bytes of the next frame, whatever they are, from Batsim ("b2e") or from the decision component ("e2b")."""
+        """The bytes of the next frame, whatever they are: "b2e" is from Batsim, "e2b" from the decision component."""
         self._write(direction, data)
 
     def _write(self, direction: str, data: bytes) -> None:

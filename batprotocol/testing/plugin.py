@@ -38,7 +38,12 @@ def batsim_platform() -> Platform:
     return Platform.homogeneous(
         4,
         speeds=(1e9, 1.0, 0.5, 0.25),
-        watts=(Watts(100.0, 120.0, 200.0), Watts(10.0, 10.0, 10.0), Watts(90.0, 90.0, 90.0), Watts(110.0, 110.0, 110.0)),
+        watts=(
+            Watts(100.0, 120.0, 200.0),
+            Watts(10.0, 10.0, 10.0),
+            Watts(90.0, 90.0, 90.0),
+            Watts(110.0, 110.0, 110.0),
+        ),
         sleep_pstates=(SleepPState(1, 2, 3),),
         properties={"sleep_pstates": "1:2:3"},
     )
@@ -52,9 +57,7 @@ def batsim_simulation(batsim_platform: Platform) -> Callable[..., Result]:
     `simulate` by keyword. What Batsim would not survive fails the test, as a RuleViolation.
     """
 
-    def simulated(
-        scheduler: Player | DecisionComponent, workloads: Workload | None = None, **options: Any
-    ) -> Result:
+    def simulated(scheduler: Player | DecisionComponent, workloads: Workload | None = None, **options: Any) -> Result:
         from batprotocol.simulator import simulate
 
         return simulate(batsim_platform, _few_jobs() if workloads is None else workloads, scheduler, **options)

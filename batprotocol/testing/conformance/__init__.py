@@ -13,6 +13,7 @@ except ImportError as error:
         "batprotocol.testing.conformance needs hypothesis, which the extra `test` has: pip install 'batprotocol[test]'"
     ) from error
 
+from batprotocol.testing.conformance.cases import STAGES, Case, cases
 from batprotocol.testing.conformance.checking import DEFAULT_TIMEOUT, MOST_SHOWN, NonConformance, check, find, save
 from batprotocol.testing.conformance.improvising import conversations
 from batprotocol.testing.conformance.playing import Finding
@@ -28,7 +29,9 @@ __all__ = [
     "DEFAULT_EXAMPLES",
     "DEFAULT_TIMEOUT",
     "MOST_SHOWN",
+    "STAGES",
     "CannotRun",
+    "Case",
     "Command",
     "Endpoint",
     "Finding",
@@ -38,6 +41,7 @@ __all__ = [
     "NonConformance",
     "Report",
     "Target",
+    "cases",
     "check",
     "conversations",
     "encoded",

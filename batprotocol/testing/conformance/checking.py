@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from batprotocol.conversation import DEFAULT_RULE_SET
+from batprotocol.conversation import DEFAULT_RULE_SET, RULE_SETS
 from batprotocol.model.value import Value
 from batprotocol.simulator import DecisionComponent, Player, Recorder
 from batprotocol.testing.conformance.playing import Finding
@@ -74,8 +74,12 @@ def find(
     unknown = set(ignore) - ALL_RULES.keys()
     if unknown:
         raise ValueError(f"there is no rule {min(unknown)!r}")
+    if rules not in RULE_SETS:
+        raise ValueError(f"there is no rule set {rules!r}, only {', '.join(map(repr, RULE_SETS))}")
     if examples < 1:
         raise ValueError(f"expected at least one simulation, got {examples}")
+    if not timeout > 0:
+        raise ValueError(f"expected a time-out > 0 seconds, got {timeout}")
     target = component if isinstance(component, Target) else InProcess(component)
     return search(
         target,

@@ -238,7 +238,9 @@ class Command(Target):
             try:
                 program = _Program(command, endpoint)
             except OSError as error:
-                raise CannotRun(error.errno or 0, f"it cannot be started: {error.strerror}", self.name) from None
+                reason = error.strerror or str(error)
+                text = f"it cannot be started: {reason[:1].lower()}{reason[1:]}"
+                raise CannotRun(error.errno or 0, text, self.name) from None
             self._all.append(program)
         return program
 
