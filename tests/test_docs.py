@@ -10,6 +10,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -82,9 +83,10 @@ def test_python_blocks_of_the_readme() -> None:
     one_by_one = namespace["OneByOne"]
     assert isinstance(one_by_one, type)
     assert [len(reply.events) for reply in rehearse(one_by_one(), begins_with_two_jobs())] == [0, 1, 1]
-    test = namespace["test_a_reply_can_be_read"]
-    assert callable(test)
-    test()
+    for name in ("test_a_reply_can_be_read", "test_rejecting_all_jobs_is_no_mistake"):
+        test = namespace[name]
+        assert callable(test)
+        test()
 
 
 def test_dump_prints_what_the_readme_shows() -> None:
@@ -99,6 +101,14 @@ def test_simulate_prints_what_the_readme_shows() -> None:
     done = batproto("simulate", "examples/easy_backfilling.py:EASY")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == shown
+
+
+def test_conformance_prints_what_the_readme_shows(tmp_path: Path) -> None:
+    (scheduler,) = [block for block in blocks("python") if "class OneByOne" in block]
+    (tmp_path / "scheduler.py").write_text(scheduler)
+    done = batproto("conformance", f"{tmp_path}/scheduler.py:OneByOne")
+    assert done.returncode == 1
+    assert done.stdout.startswith(blocks("console")[2])
 
 
 def test_commands_of_the_readme_exist() -> None:

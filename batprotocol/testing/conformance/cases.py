@@ -177,7 +177,7 @@ def _same_hosts(fewest: int = 1, most: int = 4, **options: float) -> SearchStrat
 @st.composite
 def _mixed_hosts(draw: DrawFn, latency: float = _QUICK) -> Platform:
     """Ids do not count the computation hosts from 0: storage hosts stand before them or between them."""
-    roles = draw(st.lists(st.sampled_from((_COMPUTES, _STORES)), min_size=1, max_size=4))
+    roles = draw(st.lists(st.sampled_from((_COMPUTES, _STORES)), max_size=4))
     return _platform([_STORES, *roles, _COMPUTES], latency=latency)
 
 
