@@ -8,7 +8,8 @@ hypothesis makes what it finds as small as it can, so the first numbers and name
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple
+from functools import cache
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 from hypothesis import strategies as st
@@ -30,6 +31,8 @@ from batprotocol.simulator.inputs.zones import ClusterZone
 from batprotocol.testing import simulations
 
 __all__ = ["STAGES", "Case", "Stage", "cases"]
+
+T = TypeVar("T")
 
 _COMPUTES: Final = "C"
 _STORES: Final = "S"
@@ -142,6 +145,21 @@ class Stage(NamedTuple):
     cases: Callable[[str], SearchStrategy[Case]]
 
 
+# Draws: strategies are made once, as hypothesis looks through each new one before it draws from it
+
+_BOOLEANS: Final = st.booleans()
+
+
+@cache
+def _integers(least: int, most: int) -> SearchStrategy[int]:
+    return st.integers(least, most)
+
+
+def _one_of(draw: DrawFn, options: Sequence[T]) -> T:
+    """One of these; the first is the simplest."""
+    return options[draw(_integers(0, len(options) - 1))]
+
+
 # Platforms
 
 
@@ -170,6 +188,7 @@ def _platform(roles: Sequence[str], *, latency: float = _QUICK, sleeping: bool =
     return Platform(hosts, Host(id=-1, name="master_host", speeds=(_SPEED,), role=Role.MASTER), members)
 
 
+@cache
 def _same_hosts(fewest: int = 1, most: int = 4, **options: float) -> SearchStrategy[Platform]:
     return st.integers(fewest, most).map(lambda count: _platform(_COMPUTES * count, **options))  # type: ignore[arg-type]
 
@@ -188,7 +207,6 @@ def _storages(platform: Platform) -> list[str]:
 # Workloads
 
 
-@st.composite
 def _jobs(
     draw: DrawFn,
     platform: Platform,
@@ -216,33 +234,33 @@ def _jobs(
         all_hosts_last: whether the last job wants all hosts.
     """
     width = max(1, len(platform.computation_hosts))
-    count = draw(st.integers(fewest, most))
+    count = draw(_integers(fewest, most))
     sizes = [1, width, *range(2, width)]
     jobs, profiles = [], {}
     for number in range(count):
-        size = draw(st.sampled_from(sizes))
-        delay = draw(st.sampled_from(delays))
-        walltime = draw(st.sampled_from((None, 2 * delay, delay / 2, delay)))
+        size = _one_of(draw, sizes)
+        delay = _one_of(draw, delays)
+        walltime = _one_of(draw, (None, 2 * delay, delay / 2, delay))
         code = 0
         profile: Profile = DelayProfile(delay)
         if not plain:
-            code = draw(st.sampled_from((0, 0, 1, 7)))
-            profile = draw(_profiles(delay, size, _storages(platform)))
+            code = _one_of(draw, (0, 0, 1, 7))
+            profile = _profile(draw, delay, size, _storages(platform))
         profiles[f"p{number}"] = WorkloadProfile(profile, code)
-        extra = None if plain else draw(st.sampled_from((None, None, None, "", "{}", "not JSON")))
-        jobs.append(StaticJob(f"{number}", draw(st.sampled_from(times)), size, f"p{number}", walltime, extra))
+        extra = None if plain else _one_of(draw, (None, None, None, "", "{}", "not JSON"))
+        jobs.append(StaticJob(f"{number}", _one_of(draw, times), size, f"p{number}", walltime, extra))
     if too_large:
         profiles["large"] = WorkloadProfile(DelayProfile(1.0))
-        jobs.append(StaticJob("large", draw(st.sampled_from(times)), width + draw(st.sampled_from((1, 100))), "large"))
+        jobs.append(StaticJob("large", _one_of(draw, times), width + _one_of(draw, (1, 100)), "large"))
     if all_hosts_last:
         profiles["last"] = WorkloadProfile(DelayProfile(1.0))
         last = max((job.submission_time for job in jobs), default=0.0)
-        jobs.append(StaticJob("last", last + draw(st.sampled_from((1.0, 50.0))), width, "last", 10.0))
+        jobs.append(StaticJob("last", last + _one_of(draw, (1.0, 50.0)), width, "last", 10.0))
     return Workload(jobs, profiles, name=name)
 
 
-def _profiles(delay: float, size: int, storages: Sequence[str]) -> SearchStrategy[Profile]:
-    """Profiles that take about so many seconds on so many hosts; delays most of the time."""
+def _profile(draw: DrawFn, delay: float, size: int, storages: Sequence[str]) -> Profile:
+    """A profile that takes about so many seconds on so many hosts; a delay most of the time."""
     flops = delay * _SPEED
     each = HomogeneousParallelTaskGenerationStrategy.DefinedAmountsUsedForEachValue
     kinds: list[Profile] = [
@@ -253,12 +271,13 @@ def _profiles(delay: float, size: int, storages: Sequence[str]) -> SearchStrateg
     ]
     if storages:
         kinds.append(ParallelTaskOnStorageHomogeneousProfile(storages[0], 1e6, 1e6, each))
-    return st.sampled_from(kinds)
+    return _one_of(draw, kinds)
 
 
-def _lists(most: int = 4) -> SearchStrategy[ExternalEventList]:
+@cache
+def _lists() -> SearchStrategy[ExternalEventList]:
     pairs = st.tuples(st.sampled_from(_TIMES), st.sampled_from(("", "machine down", '{"a": 1}')))
-    return st.lists(pairs, min_size=1, max_size=most).map(ExternalEventList.of)
+    return st.lists(pairs, min_size=1, max_size=4).map(ExternalEventList.of)
 
 
 # Stages
@@ -271,31 +290,31 @@ def _nothing(rules: str) -> SearchStrategy[Case]:
 @st.composite
 def _one_job(draw: DrawFn, rules: str) -> Case:
     platform = draw(_same_hosts())
-    return Case(platform, (draw(_jobs(platform, fewest=1, most=1, plain=True)),))
+    return Case(platform, (_jobs(draw, platform, fewest=1, most=1, plain=True),))
 
 
 @st.composite
 def _together(draw: DrawFn, rules: str) -> Case:
     """Two jobs and more are submitted in one message, and end in one."""
     platform = draw(_same_hosts())
-    times, delays = draw(st.sampled_from(((0.0,), (5.0,), (0.0, 5.0)))), draw(st.sampled_from(((10.0,), (5.0, 10.0))))
-    jobs = _jobs(platform, fewest=2, most=8, times=times, delays=delays, plain=True)
-    return Case(platform, (draw(jobs),))
+    times, delays = _one_of(draw, ((0.0,), (5.0,), (0.0, 5.0))), _one_of(draw, ((10.0,), (5.0, 10.0)))
+    jobs = _jobs(draw, platform, fewest=2, most=8, times=times, delays=delays, plain=True)
+    return Case(platform, (jobs,))
 
 
 @st.composite
 def _ends(draw: DrawFn, rules: str) -> Case:
     """Jobs succeed, fail and reach their walltimes; then all hosts must be free again."""
     platform = draw(_same_hosts())
-    return Case(platform, (draw(_jobs(platform, fewest=1, all_hosts_last=draw(st.booleans()))),))
+    return Case(platform, (_jobs(draw, platform, fewest=1, all_hosts_last=draw(_BOOLEANS)),))
 
 
 @st.composite
 def _workloads(draw: DrawFn, rules: str) -> Case:
     """Two workloads and more, with the same names in each."""
     platform = draw(_same_hosts())
-    count = draw(st.integers(2, 3))
-    drawn = [draw(_jobs(platform, name=f"w{number}", fewest=1, most=3, plain=True)) for number in range(count)]
+    count = draw(_integers(2, 3))
+    drawn = [_jobs(draw, platform, name=f"w{number}", fewest=1, most=3, plain=True) for number in range(count)]
     return Case(platform, tuple(drawn))
 
 
@@ -303,80 +322,79 @@ def _workloads(draw: DrawFn, rules: str) -> Case:
 def _gaps(draw: DrawFn, rules: str) -> Case:
     """Storage hosts stand before the computation hosts and between them."""
     platform = draw(_mixed_hosts())
-    return Case(platform, (draw(_jobs(platform, fewest=1, most=5, all_hosts_last=draw(st.booleans()))),))
+    return Case(platform, (_jobs(draw, platform, fewest=1, most=5, all_hosts_last=draw(_BOOLEANS)),))
 
 
 @st.composite
 def _external(draw: DrawFn, rules: str) -> Case:
     platform = draw(_same_hosts())
-    return Case(platform, (draw(_jobs(platform, most=3)),), (draw(_lists()),))
+    return Case(platform, (_jobs(draw, platform, most=3),), (draw(_lists()),))
 
 
 @st.composite
 def _power(draw: DrawFn, rules: str) -> Case:
     """Hosts can sleep, and are idle for a while now and then."""
-    energy = draw(st.booleans())
+    energy = draw(_BOOLEANS)
     platform = draw(_same_hosts(1, 4, sleeping=True))
     times = (0.0, 100.0, 200.0, 300.0, 500.0)
-    return Case(platform, (draw(_jobs(platform, fewest=1, times=times, all_hosts_last=True)),), (), energy)
+    return Case(platform, (_jobs(draw, platform, fewest=1, times=times, all_hosts_last=True),), (), energy)
 
 
 @st.composite
 def _races(draw: DrawFn, rules: str) -> Case:
     """Messages are slow: what is decided on has changed when the decision acts."""
-    platform = draw(_same_hosts(1, 4, latency=draw(st.sampled_from(_SLOW))))
-    delays = draw(st.sampled_from((_DELAYS, (10.0,), _LONG)))
-    times = draw(st.sampled_from((_TIMES, (0.0, 1.0, 0.5, 2.0, 3.0))))
-    return Case(platform, (draw(_jobs(platform, fewest=1, most=8, times=times, delays=delays)),))
+    platform = draw(_same_hosts(1, 4, latency=_one_of(draw, _SLOW)))
+    delays = _one_of(draw, (_DELAYS, (10.0,), _LONG))
+    times = _one_of(draw, (_TIMES, (0.0, 1.0, 0.5, 2.0, 3.0)))
+    return Case(platform, (_jobs(draw, platform, fewest=1, most=8, times=times, delays=delays),))
 
 
 @st.composite
 def _long(draw: DrawFn, rules: str) -> Case:
     """Jobs run for long, and others come meanwhile."""
     platform = draw(_same_hosts(2, 4))
-    jobs = _jobs(platform, fewest=1, delays=_LONG, times=(0.0, 10.0, 100.0, 1000.0), all_hosts_last=True)
-    return Case(platform, (draw(jobs),), (draw(_lists()),) if draw(st.booleans()) else ())
+    jobs = _jobs(draw, platform, fewest=1, delays=_LONG, times=(0.0, 10.0, 100.0, 1000.0), all_hosts_last=True)
+    return Case(platform, (jobs,), (draw(_lists()),) if draw(_BOOLEANS) else ())
 
 
 @st.composite
 def _sizes(draw: DrawFn, rules: str) -> Case:
     """A job asks for more hosts than there are, and many hosts are there."""
     platform = draw(st.one_of(_same_hosts(1, 3), st.sampled_from((70, 300)).map(lambda n: _platform(_COMPUTES * n))))
-    return Case(platform, (draw(_jobs(platform, too_large=True, plain=True)),))
+    return Case(platform, (_jobs(draw, platform, too_large=True, plain=True),))
 
 
 @st.composite
 def _all_kinds(draw: DrawFn, rules: str) -> Case:
     """Everything, and what is awkward for other reasons: names, speeds, networks, compositions."""
-    if draw(st.booleans()):
-        storages = draw(st.sampled_from(((), ("pfs",))))
-        energy = draw(st.booleans())
+    if draw(_BOOLEANS):
+        storages = _one_of(draw, ((), ("pfs",)))
+        energy = draw(_BOOLEANS)
         platform = draw(simulations.platforms(storages=storages, energy=energy))
         hosts = len(platform.computation_hosts)
         awkward = simulations.workloads(hosts=hosts, storages=storages, compositions=rules == "protocol")
         workloads = draw(st.lists(awkward, max_size=2))
         events = draw(st.lists(simulations.external_event_lists(), max_size=2))
         return Case(platform, tuple(workloads), tuple(events), energy)
-    latency = draw(st.sampled_from((_QUICK, _QUICK, *_SLOW)))
-    sleeping = draw(st.booleans())
-    if sleeping or draw(st.booleans()):
-        platform = draw(_same_hosts(1, 5, latency=latency, sleeping=sleeping, cores=draw(st.integers(1, 2))))
+    latency = _one_of(draw, (_QUICK, _QUICK, *_SLOW))
+    sleeping = draw(_BOOLEANS)
+    if sleeping or draw(_BOOLEANS):
+        platform = draw(_same_hosts(1, 5, latency=latency, sleeping=sleeping, cores=draw(_integers(1, 2))))
     else:
         platform = draw(_mixed_hosts(latency=latency))
     made = [
-        draw(
-            _jobs(
-                platform,
-                name=f"w{number}",
-                most=8,
-                delays=draw(st.sampled_from((_DELAYS, _LONG, (10.0,)))),
-                too_large=draw(st.booleans()),
-                all_hosts_last=draw(st.booleans()),
-            )
+        _jobs(
+            draw,
+            platform,
+            name=f"w{number}",
+            most=8,
+            delays=_one_of(draw, (_DELAYS, _LONG, (10.0,))),
+            too_large=draw(_BOOLEANS),
+            all_hosts_last=draw(_BOOLEANS),
         )
-        for number in range(draw(st.integers(0, 3)))
+        for number in range(draw(_integers(0, 3)))
     ]
-    return Case(platform, tuple(made), tuple(draw(st.lists(_lists(), max_size=2))), sleeping and draw(st.booleans()))
+    return Case(platform, tuple(made), tuple(draw(st.lists(_lists(), max_size=2))), sleeping and draw(_BOOLEANS))
 
 
 STAGES: Final = (

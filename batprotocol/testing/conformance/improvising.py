@@ -166,7 +166,9 @@ class _Improviser:
         for id in self._jobs(JobState.SUBMITTED):
             if may_wait and self._chance(0.3):
                 continue
-            size = self._conversation.jobs[id].job.resource_request
+            job = self._conversation.jobs[id].job
+            assert job is not None, "only jobs that have ended are forgotten"
+            size = job.resource_request
             free = [host for host in usable if host not in busy]
             if size > len(free) or self._chance(0.1):
                 if size > len(usable) or not may_wait or self._chance(0.2):
