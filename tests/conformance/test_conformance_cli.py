@@ -28,10 +28,9 @@ PATIENCE = 120
 def batproto(*arguments: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(  # type: ignore[call-overload,no-any-return]
         [sys.executable, "-m", "batprotocol", *map(str, arguments)],
-        env=ENVIRONMENT,
         check=False,
         timeout=PATIENCE,
-        **{"capture_output": True, "encoding": "utf-8", **options},
+        **{"env": ENVIRONMENT, "capture_output": True, "encoding": "utf-8", **options},
     )
 
 
@@ -88,6 +87,15 @@ def test_what_cannot_be_run(arguments: list[str], reason: str) -> None:
     assert reason in done.stderr
     assert "Traceback (most recent call last)" not in done.stderr.partition("printed")[0]
     assert done.stdout == ""
+
+
+def test_hypothesis_is_needed(tmp_path: Path) -> None:
+    (tmp_path / "hypothesis.py").write_text("raise ImportError")
+    environment = {**ENVIRONMENT, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    done = conformance("--", *PLAIN, env=environment)
+    assert done.returncode == 2
+    assert "pip install 'batprotocol[test]'" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 # What is printed and saved

@@ -30,7 +30,7 @@ from batprotocol.simulator.inputs.network import Link
 from batprotocol.simulator.inputs.zones import ClusterZone
 from batprotocol.testing import simulations
 
-__all__ = ["STAGES", "Case", "Stage", "cases"]
+__all__ = ["STAGES", "Case", "Stage", "cases", "kills_that_race"]
 
 T = TypeVar("T")
 
@@ -138,11 +138,13 @@ class Stage(NamedTuple):
         name: what they have in them, for people.
         examples: how many of them are tried; the last stage gets all that are left.
         cases: what they are, for a rule set.
+        after_kills: whether they are only for decision components that kill, which `kills_that_race` are about.
     """
 
     name: str
     examples: int
     cases: Callable[[str], SearchStrategy[Case]]
+    after_kills: bool = False
 
 
 # Draws: strategies are made once, as hypothesis looks through each new one before it draws from it
@@ -365,6 +367,22 @@ def _sizes(draw: DrawFn, rules: str) -> Case:
 
 
 @st.composite
+def kills_that_race(draw: DrawFn, rules: str, ages: tuple[float, ...] = (10.0,)) -> Case:
+    """Jobs end between the message in answer to which they are killed and the kill.
+
+    Args:
+        draw: what hypothesis gives.
+        rules: the rule set.
+        ages: how many seconds jobs had run when they were killed in other simulations.
+    """
+    latency = _one_of(draw, _SLOW)
+    age = _one_of(draw, ages)
+    delays = [max(age - part * latency, 0.5) for part in (1.0, 0.5, 1.5, 0.1, 0.0)]
+    platform = draw(_same_hosts(1, 3, latency=latency))
+    return Case(platform, (_jobs(draw, platform, fewest=1, most=4, delays=delays, times=(0.0, 0.5, 1.0, 7.5)),))
+
+
+@st.composite
 def _all_kinds(draw: DrawFn, rules: str) -> Case:
     """Everything, and what is awkward for other reasons: names, speeds, networks, compositions."""
     if draw(_BOOLEANS):
@@ -409,6 +427,7 @@ STAGES: Final = (
     Stage("jobs that are too large", 4, _sizes),
     Stage("jobs that run for long", 6, _long),
     Stage("slow messages", 8, _races),
+    Stage("kills that race", 10, kills_that_race, after_kills=True),
     Stage("all of it", 0, _all_kinds),
 )
 

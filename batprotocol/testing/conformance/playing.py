@@ -14,7 +14,9 @@ from batprotocol.conversation import HostPower, JobState, Violation, check
 from batprotocol.errors import DecodeError, RuleViolation
 from batprotocol.model import (
     CallMeLaterEvent,
+    ExecuteJobEvent,
     JobCompletedEvent,
+    KillJobsEvent,
     Message,
     ProbeDataEmittedEvent,
     RequestedCallEvent,
@@ -70,12 +72,14 @@ class Played(NamedTuple):
         counts: how often what was in play: types of events, and more that rules are about; see `report`.
         remarks: warnings that are no findings, by their rules.
         slowest: how many seconds the slowest answer took, if there is a time-out.
+        ages: how many seconds jobs had run when the decision component wanted to kill them.
     """
 
     finding: Finding | None
     counts: Counter[str]
     remarks: Counter[str]
     slowest: float
+    ages: frozenset[float]
 
 
 def play(case: Case, target: Target, *, rules: str, init: str, timeouts: Timeouts, ignore: frozenset[str]) -> Played:
@@ -108,10 +112,16 @@ def play(case: Case, target: Target, *, rules: str, init: str, timeouts: Timeout
         except _Found as error:
             violation = error.violation
         if violation is None:
-            return Played(None, game.counts, game.remarks, talk.slowest)
+            return Played(None, game.counts, game.remarks, talk.slowest, frozenset(game.ages))
         if violation.rule.partition(".")[0] != "edc" and talk.has_more(_PATIENCE):
             violation = game.violation("edc.second-answer", "an answer came twice, or before it was asked for")
-        return Played(Finding(violation, case, talk.log, talk.details()), game.counts, game.remarks, talk.slowest)
+        return Played(
+            Finding(violation, case, talk.log, talk.details()),
+            game.counts,
+            game.remarks,
+            talk.slowest,
+            frozenset(game.ages),
+        )
 
 
 class _Found(Exception):
@@ -124,6 +134,8 @@ class _Game:
     def __init__(self, case: Case, talk: Talk, rules: str, ignore: frozenset[str]) -> None:
         self.counts: Counter[str] = Counter(["simulation"])
         self.remarks: Counter[str] = Counter()
+        self.ages: set[float] = set()
+        self._started: dict[str, float] = {}
         self._talk = talk
         self._rules = rules
         self._ignore = ignore
@@ -225,6 +237,11 @@ class _Game:
         counts = self.counts
         for event in reply.events:
             counts[type(event).__name__] += 1
+            if isinstance(event, ExecuteJobEvent):
+                self._started[event.job_id] = event.timestamp
+            elif isinstance(event, KillJobsEvent):
+                since = (self._started[id] for id in event.job_ids if id in self._started)
+                self.ages.update(event.timestamp - start for start in since)
             when = getattr(event, "when", None)
             if when is not None:
                 counts[type(when).__name__] += 1

@@ -11,7 +11,7 @@ from typing import Final
 
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 
-from batprotocol.testing.conformance.cases import STAGES, Case, Stage
+from batprotocol.testing.conformance.cases import STAGES, Case, Stage, kills_that_race
 from batprotocol.testing.conformance.playing import Finding, Played, play
 from batprotocol.testing.conformance.report import Report
 from batprotocol.testing.conformance.talks import Target, Timeouts
@@ -24,6 +24,7 @@ _SHRINKING_PLAYS: Final = 400
 _FACTOR: Final = 20
 """While a finding is made smaller, an answer that takes so many times as long as the slowest one is none."""
 _SHORTEST_TIMEOUT: Final = 0.5
+_AGES: Final = 8
 _SMALLEST: Final = 4
 """A conversation of so many messages cannot become smaller: the first simulation is the smallest one."""
 
@@ -64,24 +65,15 @@ def search(
     """
     began = time.monotonic()
     searching = _Search(target, examples, seed, rules, init, Timeouts(2 * timeout, timeout), ignore, on_progress)
-    for stage, share in _shares(examples):
-        searching.run(stage, share)
+    for stage in STAGES:
+        left = examples - searching.report.simulations
+        share = left if stage is STAGES[-1] else min(left, stage.examples)
+        if share and (searching.ages or not stage.after_kills):
+            searching.run(stage, share)
         if searching.report.finding is not None:
             break
     searching.report.seconds = time.monotonic() - began
     return searching.report
-
-
-def _shares(examples: int) -> list[tuple[Stage, int]]:
-    """How many cases of each stage are tried: what the stages want, and the last one the rest."""
-    shares = []
-    left = examples
-    for stage in STAGES:
-        share = min(left, stage.examples) if stage is not STAGES[-1] else left
-        left -= share
-        if share:
-            shares.append((stage, share))
-    return shares
 
 
 class _Search:
@@ -97,6 +89,7 @@ class _Search:
         on_progress: Callable[[float], None],
     ) -> None:
         self.report = Report(rules)
+        self.ages: set[float] = set()
         self._target = target
         self._examples = examples
         self._seed = seed
@@ -113,6 +106,9 @@ class _Search:
 
     def run(self, stage: Stage, examples: int) -> None:
         """Try so many cases of a stage."""
+        cases = stage.cases(self._rules)
+        if stage.after_kills:
+            cases = kills_that_race(self._rules, tuple(sorted(self.ages)[:_AGES]))
 
         @seed(self._seed)
         @settings(
@@ -124,7 +120,7 @@ class _Search:
             suppress_health_check=list(HealthCheck),
             verbosity=Verbosity.quiet,
         )
-        @given(stage.cases(self._rules))
+        @given(cases)
         def attempt(case: Case) -> None:
             fails = self._try(stage, case) if self.report.finding is None else self._still_fails(case)
             if fails:  # in one place: for hypothesis, another line is another fault
@@ -145,6 +141,7 @@ class _Search:
         self._on_progress(self.report.simulations / self._examples)
         if played.finding is None:
             self._slowest = max(self._slowest, played.slowest)
+            self.ages.update(round(age, 1) for age in played.ages)
             return False
         self.report.finding = self._first = played.finding
         self._known[repr(case)] = True
