@@ -188,7 +188,7 @@ def test_known_enum_numbers_only(member: ProtocolEnum) -> None:
 def test_directions_are_respected(direction: Direction | str | None, types: tuple[type, ...]) -> None:
     seen = set()
 
-    @settings(max_examples=500, database=None, derandomize=True, phases=[Phase.generate])
+    @settings(max_examples=1000, database=None, derandomize=True, phases=[Phase.generate])
     @given(bat.events(direction))
     def collect(event: model.Event) -> None:
         seen.add(type(event))
