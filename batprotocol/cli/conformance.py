@@ -18,7 +18,7 @@ import click
 
 from batprotocol.cli.dump import print_frames
 from batprotocol.cli.output import Output, reason_of
-from batprotocol.cli.run import load
+from batprotocol.cli.run import load, telling_whose_fault
 from batprotocol.cli.text import number_of, printable
 
 try:
@@ -60,7 +60,9 @@ def target_of(command: Sequence[str], endpoint: str | None, library: str | None)
         return Library(library)
     if len(command) == 1 and ".py:" in command[0] and endpoint is None:
         logging.basicConfig(level=logging.CRITICAL)
-        return InProcess(load(command[0]))
+        with telling_whose_fault(command[0]):
+            return InProcess(load(command[0]))
+        raise click.exceptions.Exit(CANNOT_RUN)  # it was told
     if command:
         return Command(command, endpoint)
     if endpoint is None:
@@ -144,5 +146,5 @@ def _tell(finding: Finding, output: Output) -> None:
 
 def _tell_report(report: Report, output: Output) -> None:
     verdict = "nothing found" if report.finding is None else f"found {report.finding.rule}"
-    output.line(("bad" if report.finding else "good", verdict), ("", f" in {report.seconds:.1f} s"))
+    output.line(("heading" if report.finding else "good", verdict), ("", f" in {report.seconds:.1f} s"))
     output.lines([[("", printable(line))] for line in report.lines()])

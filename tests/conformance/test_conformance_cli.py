@@ -89,6 +89,14 @@ def test_what_cannot_be_run(arguments: list[str], reason: str) -> None:
     assert done.stdout == ""
 
 
+def test_a_scheduler_that_cannot_be_loaded(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("import batprotocol\n\nbatprotocol.nonsense")
+    done = conformance(tmp_path / "mine.py:Mine")
+    assert done.returncode == 2
+    assert "ended with an AttributeError" in done.stderr
+    assert done.stdout == ""
+
+
 def test_hypothesis_is_needed(tmp_path: Path) -> None:
     (tmp_path / "hypothesis.py").write_text("raise ImportError")
     environment = {**ENVIRONMENT, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}

@@ -20,10 +20,10 @@ from typing import IO, Any, Final
 
 import zmq
 
-from batprotocol.errors import DecodeError, ProtocolError
+from batprotocol.errors import ProtocolError
 from batprotocol.model import Message, SimulationEndsEvent
 from batprotocol.testing.conformance.rules import Misconduct
-from batprotocol.testing.conformance.talks import Talk, Target, Timeouts
+from batprotocol.testing.conformance.talks import BATSIM, Talk, Target, Timeouts
 from batprotocol.wire import FORMATS, frames
 
 __all__ = ["CannotRun", "Command", "Endpoint", "Library"]
@@ -336,24 +336,16 @@ class _LastingTalk(_WireTalk):
     """In the end, it tells the decision component that the simulation has ended, for the next one to begin."""
 
     def close(self) -> None:
-        last = self.log[-1].said if self.log else b""
-        if len(self.log) > 2 and not self.dead and not self._has_ended():
-            with suppress(ProtocolError, Misconduct, CannotRun, DecodeError):
-                kept = list(self.log)
-                now = self._now(last)
-                self.answer(Message(now, (SimulationEndsEvent(timestamp=now),)))
-                self.log[:] = kept
+        told = [said for direction, said in self.log if direction == BATSIM]
+        if len(told) > 1 and not self.dead:
+            with suppress(ProtocolError, Misconduct):
+                self._dismiss(self._format.decode(told[-1]))
         super().close()
 
-    def _has_ended(self) -> bool:
-        told = [said for direction, said in self.log if direction == "b2e"]
-        return any(isinstance(event, SimulationEndsEvent) for event in self._read(told[-1]).events)
-
-    def _now(self, last: object) -> float:
-        told = [said for direction, said in self.log if direction == "b2e"]
-        return self._read(told[-1]).now
-
-    def _read(self, said: object) -> Message:
-        assert isinstance(said, bytes)
-        message: Message = self._format.decode(said)
-        return message
+    def _dismiss(self, last: Message) -> None:
+        if not any(isinstance(event, SimulationEndsEvent) for event in last.events):
+            kept = list(self.log)
+            try:
+                self.answer(Message(last.now, (SimulationEndsEvent(timestamp=last.now),)))
+            finally:
+                self.log[:] = kept

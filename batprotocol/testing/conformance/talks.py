@@ -19,7 +19,7 @@ from batprotocol.simulator import DecisionComponent, Player
 from batprotocol.testing.conformance.rules import Misconduct
 from batprotocol.wire import FORMATS, frames
 
-__all__ = ["InProcess", "Talk", "Target", "Timeouts", "Utterance", "encoded"]
+__all__ = ["BATSIM", "COMPONENT", "InProcess", "Talk", "Target", "Timeouts", "Utterance", "encoded"]
 
 BATSIM: Final = "b2e"
 COMPONENT: Final = "e2b"
