@@ -49,6 +49,7 @@ class PowerSaver(FCFS):
 
     def on_simulation_begins(self, event: SimulationBeginsEvent) -> None:
         super().on_simulation_begins(event)
+        self.all_submitted = not event.workloads  # without any, no event tells that there are no more jobs
         for host in event.computation_hosts:
             pstate = sleep_pstate(host)
             if pstate is not None:

@@ -22,13 +22,23 @@ ROOT = Path(__file__).resolve().parent.parent
 STILL: dict[str, list[str]] = {
     "lint": ["-m", "ruff", "check", "."],
     "format": ["-m", "ruff", "format", "--check", "."],
-    "types": ["-m", "mypy", "--strict", "batprotocol"],
+    "types": ["-m", "mypy", "--strict", "batprotocol", "examples"],
     "generated files": ["tools/compile_schema.py", "--check"],
     "rules in the documentation": ["tools/document_rules.py", "--check"],
 }
 """What needs no running: the arguments of Python for each step."""
 
-QUICK = ["-m", "pytest", "-q", "-n", "auto", "-m", "not slow", "--hypothesis-profile=quick", "--engines=usual"]
+QUICK = [
+    "-m",
+    "pytest",
+    "-q",
+    "-n",
+    "auto",
+    "-m",
+    "not slow and not minutes",
+    "--hypothesis-profile=quick",
+    "--engines=usual",
+]
 ALL = ["-m", "pytest", "-q", "-n", "auto"]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from batprotocol.cli.output import Output
@@ -15,7 +15,7 @@ from batprotocol.cli.tree import Node, Trees, draw
 from batprotocol.errors import EncodeError
 from batprotocol.wire import json
 
-__all__ = ["SHAPES", "Selection", "dump", "kind_of"]
+__all__ = ["SHAPES", "Selection", "dump", "kind_of", "print_frames"]
 
 KINDS = {"binary": "binary", "json": "JSON", "init": "init frame", "hello": "hello frame"}
 DIRECTIONS = {"b2e": "Batsim to EDC", "e2b": "EDC to Batsim"}
@@ -51,6 +51,14 @@ def dump(arguments: Sequence[str], output: Output, selection: Selection, shape: 
                     output.error(found.name, str(reading.fault))
             previous = found.name
             progress.at(found.share)
+
+
+def print_frames(frames: Iterable[tuple[str, bytes]], output: Output) -> None:
+    """Print messages and handshake frames, each with its name, as readable trees."""
+    trees = Trees(full=False)
+    for name, data in frames:
+        found, reading = Found(0, name, name, data), read(data, strict=False)
+        _print_tree(output, found, reading, Selection(), trees)
 
 
 def kind_of(reading: Reading) -> str:

@@ -15,6 +15,7 @@ from typing import BinaryIO, NoReturn, TextIO, cast
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
+from batprotocol.cli.conformance_command import conformance
 from batprotocol.cli.output import PIPE_CLOSED, Output, discard, reason_of
 from batprotocol.cli.parameters import (
     WithCommand,
@@ -81,6 +82,7 @@ def batproto(context: click.Context) -> None:
       batproto validate recordings/
       batproto check run.tar.xz                     what Batsim would not survive
       batproto simulate scheduler.py:FCFS           what a scheduler makes of 250 jobs
+      batproto conformance scheduler.py:FCFS        what a scheduler gets wrong
       batproto schema ExecuteJob
 
     \b
@@ -365,6 +367,12 @@ def run(
 
 
 batproto.add_command(simulate)
+
+
+# batproto conformance
+
+
+batproto.add_command(conformance)
 
 
 # batproto new

@@ -96,9 +96,9 @@ class Output:
         self._bar.tell(printable(f"batproto: {name}: {reason}"))
 
     @contextmanager
-    def progress(self, quiet: bool = False) -> Iterator[ProgressBar]:
-        """A progress bar, but not on a terminal that a command which is not quiet prints to."""
-        self._bar = ProgressBar(shown=sys.stderr.isatty() and (quiet or not self._terminal))
+    def progress(self, quiet: bool = False, counted: str = "messages") -> Iterator[ProgressBar]:
+        """A progress bar that counts these, but not on a terminal that a command which is not quiet prints to."""
+        self._bar = ProgressBar(shown=sys.stderr.isatty() and (quiet or not self._terminal), counted=counted)
         try:
             yield self._bar
         finally:
@@ -117,15 +117,16 @@ class Output:
 class ProgressBar:
     """A progress bar on standard error that appears once the work turns out to be long."""
 
-    def __init__(self, shown: bool) -> None:
+    def __init__(self, shown: bool, counted: str = "messages") -> None:
         self._shown = shown
+        self._counted = counted
         self._since = time.monotonic()
         self._messages = 0
         self._bar: Progress | None = None
         self._task: TaskID | None = None
 
     def at(self, share: float) -> None:
-        """One more message is done, which makes this share of the whole work."""
+        """One more of what is counted is done, which makes this share of the whole work."""
         if not self._shown:
             return
         self._messages += 1
@@ -133,7 +134,7 @@ class ProgressBar:
         if long and self._bar is None:
             self._start()
         if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, completed=share, description=f"{self._messages:,} messages")
+            self._bar.update(self._task, completed=share, description=f"{self._messages:,} {self._counted}")
 
     def tell(self, text: str) -> None:
         """Print a line on standard error, above the bar."""

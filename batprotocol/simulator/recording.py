@@ -54,6 +54,10 @@ class Recorder:
         self._write("b2e", self._encode(message))
         self._write("e2b", self._encode(reply))
 
+    def frame(self, direction: str, data: bytes) -> None:
+        """The bytes of the next frame, whatever they are: "b2e" is from Batsim, "e2b" from the decision component."""
+        self._write(direction, data)
+
     def _write(self, direction: str, data: bytes) -> None:
         name = f"{self._number:05}-{direction}.bin"
         self._number += 1

@@ -10,6 +10,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -88,6 +89,7 @@ def test_python_blocks_of_the_readme() -> None:
     submitted = (ROOT / "tests" / "data" / "submitted.json").read_bytes()
     assert [type(event).__name__ for event in decode(conformance["reply"](submitted)).events] == ["RejectJobEvent"]
     conformance["test_a_reply_can_be_read"]()
+    conformance["test_rejecting_all_jobs_is_no_mistake"]()
 
 
 def test_dump_prints_what_the_readme_shows() -> None:
@@ -102,6 +104,14 @@ def test_simulate_prints_what_the_readme_shows() -> None:
     done = batproto("simulate", "examples/easy_backfilling.py:EASY")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == shown
+
+
+def test_conformance_prints_what_the_readme_shows(tmp_path: Path) -> None:
+    (scheduler,) = [block for block in blocks("python") if "class OneByOne" in block]
+    (tmp_path / "scheduler.py").write_text(scheduler)
+    done = batproto("conformance", f"{tmp_path}/scheduler.py:OneByOne")
+    assert done.returncode == 1
+    assert done.stdout.startswith(blocks("console")[2])
 
 
 def test_commands_of_the_readme_exist() -> None:

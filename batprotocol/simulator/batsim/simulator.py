@@ -56,6 +56,7 @@ class Simulator:
         "conversation",
         "error",
         "init",
+        "warnings",
     )
 
     def __init__(
@@ -88,6 +89,8 @@ class Simulator:
         self._begun = False
         self.error: RuleViolation | None = None
         """Why the simulation failed, once a SimulationErrorEvent has told it; only under the rule set "protocol"."""
+        self.warnings: tuple[Violation, ...] = ()
+        """What was wrong with the hello or the last reply, and is survived."""
 
     @property
     def now(self) -> float:
@@ -107,7 +110,7 @@ class Simulator:
         """
         if self._begun:
             raise RuntimeError("the simulation has begun already")
-        _judge(self.conversation.hello(hello))
+        self._note(self.conversation.hello(hello))
         (event,) = hello.events
         assert isinstance(event, EDCHelloEvent)
         platform, energy, exact, quirks, observer = self._options
@@ -147,7 +150,7 @@ class Simulator:
 
     def _judge_reply(self, violations: list[Violation], reply: Message) -> None:
         assert self._simulation is not None
-        _judge(violations)
+        self._note(violations)
         if not self._simulation.is_ending:
             return
         _judge(violations, "deadlock")
@@ -157,6 +160,11 @@ class Simulator:
                     text = f"Batsim waits for ever when {type(event).__name__} answers SimulationEndsEvent"
                     number = self.conversation.number - 1
                     raise RuleViolation([Violation(number, f"events[{index}].event", "end.useless", "deadlock", text)])
+
+    def _note(self, violations: list[Violation]) -> None:
+        """Refuse what the simulation would not survive, and remember the rest."""
+        _judge(violations)
+        self.warnings = tuple(violation for violation in violations if violation.severity == "warning")
 
     def turn_judged(self, reply: Message) -> Message | None:
         """The same for a reply that `conversation` has judged already, event by event."""

@@ -15,7 +15,7 @@ from batprotocol.errors import DecodeError, PeerGone
 from batprotocol.model import Message
 from batprotocol.wire import FORMATS, frames
 
-__all__ = ["LibraryComponent", "load_library"]
+__all__ = ["LibraryComponent", "RawLibrary", "load_library"]
 
 _BYTES = ctypes.POINTER(ctypes.c_uint8)
 _SIZE = ctypes.c_uint32
@@ -33,21 +33,18 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
 _MODE = getattr(os, "RTLD_NOW", 0) | getattr(os, "RTLD_LOCAL", 0) | getattr(os, "RTLD_DEEPBIND", 0)
 
 
-class LibraryComponent:
-    """A decision component in a shared library. Use it in a `with`, which ends and unloads it.
+class RawLibrary:
+    """A decision component in a shared library, as bytes. Use it in a `with`, which ends and unloads it.
 
     Args:
         path: the library.
-        init: initialization data in place of those of the simulation, or None.
 
     Raises:
         OSError: it cannot be loaded, or is no decision component.
     """
 
-    def __init__(self, path: str | os.PathLike[str], init: str | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.path.abspath(path)
-        self._init = init
-        self._format = FORMATS["binary"]
         self._begun = False
         try:
             self._library: ctypes.CDLL | None = ctypes.CDLL(self.path, mode=_MODE)
@@ -61,30 +58,21 @@ class LibraryComponent:
             function.argtypes = arguments
             function.restype = ctypes.c_uint8
 
-    def hello(self, text: str) -> Message:
-        """The hello, for these initialization data. It decides on the format of the conversation.
+    def begin(self, data: bytes) -> bytes:
+        """The frame of message 1, for these initialization data.
 
         Raises:
-            DecodeError: this is no hello.
+            DecodeError: there is no reply.
             PeerGone: the library reported a failure.
         """
-        data = (text if self._init is None else self._init).encode("utf-8", "surrogateescape")
         flags = _SIZE(0)
         reply = self._call("batsim_edc_init", data, ctypes.byref(flags))
         self._begun = True
-        found = frames.decode_hello(flags.value.to_bytes(4, "little") + reply)
-        self._format = FORMATS[found.format]
-        return found.message
+        return flags.value.to_bytes(4, "little") + reply
 
-    def answer(self, message: Message) -> Message:
-        """The reply to a message.
-
-        Raises:
-            DecodeError: this is no message.
-            PeerGone: the library reported a failure.
-        """
-        reply: Message = self._format.decode(self._call("batsim_edc_take_decisions", self._format.encode(message)))
-        return reply
+    def decide(self, data: bytes) -> bytes:
+        """The reply to a message. It raises as `begin` does."""
+        return self._call("batsim_edc_take_decisions", data)
 
     def _call(self, name: str, data: bytes, *more: Any) -> bytes:
         if self._library is None:
@@ -106,13 +94,55 @@ class LibraryComponent:
             if hasattr(_ctypes, "dlclose"):
                 _ctypes.dlclose(library._handle)
 
-    def __enter__(self) -> LibraryComponent:
+    def __enter__(self) -> RawLibrary:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class LibraryComponent(RawLibrary):
+    """A decision component in a shared library, as values. Use it in a `with`, which ends and unloads it.
+
+    Args:
+        path: the library.
+        init: initialization data in place of those of the simulation, or None.
+
+    Raises:
+        OSError: it cannot be loaded, or is no decision component.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], init: str | None = None) -> None:
+        super().__init__(path)
+        self._init = init
+        self._format = FORMATS["binary"]
+
+    def hello(self, text: str) -> Message:
+        """The hello, for these initialization data. It decides on the format of the conversation.
+
+        Raises:
+            DecodeError: this is no hello.
+            PeerGone: the library reported a failure.
+        """
+        data = (text if self._init is None else self._init).encode("utf-8", "surrogateescape")
+        found = frames.decode_hello(self.begin(data))
+        self._format = FORMATS[found.format]
+        return found.message
+
+    def answer(self, message: Message) -> Message:
+        """The reply to a message.
+
+        Raises:
+            DecodeError: this is no message.
+            PeerGone: the library reported a failure.
+        """
+        reply: Message = self._format.decode(self.decide(self._format.encode(message)))
+        return reply
+
+    def __enter__(self) -> LibraryComponent:
+        return self
 
 
 def load_library(path: str | os.PathLike[str], init: str | None = None) -> LibraryComponent:

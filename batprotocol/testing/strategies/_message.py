@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from batprotocol import model
+from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.testing.strategies._common import cycled, makes, mostly
 from batprotocol.testing.strategies._events import direction_of, events_of
 from batprotocol.testing.strategies._numbers import LARGEST, TIMES, float64s
 
-__all__ = ["messages"]
+__all__ = ["conversations", "messages"]
 
 _LIGHT_FROM_BATSIM: tuple[model.Event, ...] = (
     model.JobCompletedEvent(job_id="w0!1", state=model.FinalJobState.COMPLETED_SUCCESSFULLY),
@@ -71,3 +73,17 @@ def _chronological(events: Sequence[model.Event], times: Sequence[float]) -> mod
     timestamps = sorted(cycled(times, len(events)))
     stamped = [msgspec.structs.replace(event, timestamp=time) for event, time in zip(events, timestamps, strict=True)]
     return model.Message(max(times), tuple(stamped))
+
+
+def conversations(rules: str = DEFAULT_RULE_SET) -> SearchStrategy[list[Any]]:
+    """Whole conversations of the embedded Batsim with a decision component that does anything it may, as values.
+
+    Each is a list: the initialization data, the hello, then messages and replies in turn, until the reply to
+    SimulationEndsEvent. `batprotocol.conversation.check` finds nothing in them that a simulation does not survive.
+
+    Args:
+        rules: the rule set that they follow.
+    """
+    from batprotocol.testing.conformance import improvising  # the simulator is only imported for it
+
+    return improvising.conversations(rules=rules)

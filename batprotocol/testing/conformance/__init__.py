@@ -1,0 +1,51 @@
+"""Conformance: play Batsim against a decision component until it breaks a rule, and tell the smallest way to do so.
+
+`check` is for pytest, `find` for other programs. The way through it: `cases` are drawn and played by `searching`; in
+`playing`, the embedded Batsim meets the decision component, which is reached through a `talks` or `programs`; the
+`report` counts what was in play. The `rules` of conformance add to those of the conversation. It needs hypothesis (the
+extra `batprotocol[test]`).
+"""
+
+try:
+    import hypothesis as _hypothesis  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "batprotocol.testing.conformance needs hypothesis, which the extra `test` has: pip install 'batprotocol[test]'"
+    ) from error
+
+from batprotocol.testing.conformance.cases import STAGES, Case, cases
+from batprotocol.testing.conformance.checking import DEFAULT_TIMEOUT, MOST_SHOWN, NonConformance, check, find, save
+from batprotocol.testing.conformance.improvising import conversations
+from batprotocol.testing.conformance.playing import Finding
+from batprotocol.testing.conformance.programs import CannotRun, Command, Endpoint, Library
+from batprotocol.testing.conformance.report import Group, Report
+from batprotocol.testing.conformance.rules import ALL_RULES, CONFORMANCE_RULES, explained
+from batprotocol.testing.conformance.searching import DEFAULT_EXAMPLES
+from batprotocol.testing.conformance.talks import InProcess, Target, encoded
+
+__all__ = [
+    "ALL_RULES",
+    "CONFORMANCE_RULES",
+    "DEFAULT_EXAMPLES",
+    "DEFAULT_TIMEOUT",
+    "MOST_SHOWN",
+    "STAGES",
+    "CannotRun",
+    "Case",
+    "Command",
+    "Endpoint",
+    "Finding",
+    "Group",
+    "InProcess",
+    "Library",
+    "NonConformance",
+    "Report",
+    "Target",
+    "cases",
+    "check",
+    "conversations",
+    "encoded",
+    "explained",
+    "find",
+    "save",
+]

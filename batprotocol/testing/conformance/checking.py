@@ -1,0 +1,184 @@
+"""`check`: conformance as a test, with an assertion that tells what was said."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+
+from batprotocol.conversation import DEFAULT_RULE_SET, RULE_SETS
+from batprotocol.model.value import Value
+from batprotocol.simulator import DecisionComponent, Player, Recorder
+from batprotocol.testing.conformance.playing import Finding
+from batprotocol.testing.conformance.report import Report
+from batprotocol.testing.conformance.rules import ALL_RULES, explained
+from batprotocol.testing.conformance.searching import DEFAULT_EXAMPLES, search
+from batprotocol.testing.conformance.talks import InProcess, Target, encoded
+
+__all__ = ["NonConformance", "check", "find", "save"]
+
+DEFAULT_TIMEOUT = 10.0
+MOST_SHOWN = 12
+"""Of a conversation, so many messages are shown from its beginning and so many from its end."""
+_SPEAKERS = {"b2e": "Batsim", "e2b": "EDC"}
+
+
+class NonConformance(AssertionError):
+    """A decision component breaks a rule.
+
+    Attributes:
+        report: what was tried, and what was found.
+        finding: what was found, in the smallest conversation.
+    """
+
+    def __init__(self, report: Report) -> None:
+        assert report.finding is not None
+        self.report = report
+        self.finding = report.finding
+        super().__init__("\n".join(_lines(report.finding)))
+
+
+def find(
+    component: Target | Callable[[], Player | DecisionComponent],
+    *,
+    examples: int = DEFAULT_EXAMPLES,
+    seed: int = 0,
+    rules: str = DEFAULT_RULE_SET,
+    init: str = "",
+    timeout: float = DEFAULT_TIMEOUT,
+    ignore: Iterable[str] = (),
+    on_progress: Callable[[float], None] | None = None,
+) -> Report:
+    """Play Batsim against a decision component, in many simulations, until it breaks a rule.
+
+    Args:
+        component: what makes a fresh decision component for each simulation: a subclass of `batprotocol.edc.Scheduler`
+            that needs no arguments, a function, or `Command`, `Endpoint` or `Library`.
+        examples: how many simulations to play at most, >= 1.
+        seed: the same one gives the same simulations.
+        rules: the rule set: "batsim-5.0.0-rc2", or "protocol", with all that the schema knows.
+        init: the initialization data.
+        timeout: how many seconds an answer may take; the hello may take twice as long. A decision component in this
+            process cannot be interrupted: there is no time-out.
+        ignore: ids of rules whose violation is no finding if the simulation survives it, such as "job.over-allocation".
+        on_progress: told the share of the work that is done.
+
+    Returns:
+        What was tried, and what was found.
+
+    Raises:
+        CannotRun: there is no decision component to be tested.
+        ValueError: an argument makes no sense.
+    """
+    unknown = set(ignore) - ALL_RULES.keys()
+    if unknown:
+        raise ValueError(f"there is no rule {min(unknown)!r}")
+    if rules not in RULE_SETS:
+        raise ValueError(f"there is no rule set {rules!r}, only {', '.join(map(repr, RULE_SETS))}")
+    if examples < 1:
+        raise ValueError(f"expected at least one simulation, got {examples}")
+    if not timeout > 0:
+        raise ValueError(f"expected a time-out > 0 seconds, got {timeout}")
+    target = component if isinstance(component, Target) else InProcess(component)
+    return search(
+        target,
+        examples=examples,
+        seed=seed,
+        rules=rules,
+        init=init,
+        timeout=timeout,
+        ignore=frozenset(ignore),
+        on_progress=on_progress or (lambda share: None),
+    )
+
+
+def check(
+    component: Target | Callable[[], Player | DecisionComponent],
+    *,
+    examples: int = DEFAULT_EXAMPLES,
+    seed: int = 0,
+    rules: str = DEFAULT_RULE_SET,
+    init: str = "",
+    timeout: float = DEFAULT_TIMEOUT,
+    ignore: Iterable[str] = (),
+    save_to: str | os.PathLike[str] | None = None,
+) -> Report:
+    """`find`, as a test: what is found is raised, with the smallest conversation in its text.
+
+    Args:
+        component: as for `find`, as are all that are not told here.
+        save_to: the archive (`.tar.xz`) or empty folder for that conversation, as a recorded run; None: not saved.
+
+    Raises:
+        NonConformance: the decision component breaks a rule. It is an AssertionError.
+
+    >>> from batprotocol.edc import Scheduler
+    >>> from batprotocol.testing import conformance
+    >>> class Rejecter(Scheduler):
+    ...     def on_job_submitted(self, event):
+    ...         self.reply.add_reject_job(event.job_id)
+    >>> conformance.check(Rejecter, examples=20).simulations
+    20
+    """
+    report = find(component, examples=examples, seed=seed, rules=rules, init=init, timeout=timeout, ignore=ignore)
+    if report.finding is not None:
+        if save_to is not None:
+            save(report.finding, save_to)
+        raise NonConformance(report)
+    return report
+
+
+def save(finding: Finding, path: str | os.PathLike[str], format: str | None = None) -> None:
+    """Save the conversation of a finding as a recorded run, for `batproto dump` and `batproto check`.
+
+    Args:
+        finding: the finding.
+        path: the archive, if it ends with `.tar.xz`, else the folder, which must be empty.
+        format: "binary" or "json", for what can be read; None: as it was said.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with Recorder(path) as recorder:
+        for direction, data in encoded(finding.log, format):
+            recorder.frame(direction, data)
+
+
+def _lines(finding: Finding) -> Iterator[str]:
+    """A finding in words."""
+    rule = explained(finding.rule)
+    yield str(finding.violation)
+    yield f"  {rule.title}. {rule.explanation}"
+    yield "The simulation:"
+    yield from (f"  {line}" for line in finding.case.lines())
+    yield "What was said:"
+    left_out = len(finding.log) - 2 * MOST_SHOWN
+    for number, (direction, said) in enumerate(finding.log):
+        if MOST_SHOWN <= number < MOST_SHOWN + left_out:
+            if number == MOST_SHOWN:
+                yield f"  ... {left_out:,} messages ..."
+            continue
+        events = getattr(said, "events", None)
+        if events is None:
+            yield f"  {number} {_SPEAKERS[direction]}: {said!r:.500}"
+            continue
+        yield f"  {number} {_SPEAKERS[direction]} at {getattr(said, 'now', 0.0)}:{'' if events else ' nothing'}"
+        yield from (f"      {_brief(event):.500}" for event in events)
+    if finding.details:
+        yield "What was printed last:"
+        yield from (f"  {line}" for line in finding.details.splitlines())
+
+
+def _brief(value: object) -> str:
+    """A value as its `repr`, without what is as usual."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_brief, value))}]"
+    if not isinstance(value, Value):
+        return getattr(value, "name", None) or repr(value)
+    shown = [
+        f"{field.name}={_brief(getattr(value, field.name))}"
+        for field in msgspec.structs.fields(type(value))
+        if field.name != "timestamp" and getattr(value, field.name) != field.default
+    ]
+    return f"{type(value).__name__}({', '.join(shown)})"

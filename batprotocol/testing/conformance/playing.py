@@ -1,0 +1,276 @@
+"""One simulation with one decision component: what came of it.
+
+Here the embedded Batsim meets a `Talk`. What breaks a rule ends the simulation: there is one finding or none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final, NamedTuple
+
+import msgspec
+
+from batprotocol.conversation import HostPower, JobState, Violation, check
+from batprotocol.errors import DecodeError, RuleViolation
+from batprotocol.model import (
+    CallMeLaterEvent,
+    ExecuteJobEvent,
+    JobCompletedEvent,
+    KillJobsEvent,
+    Message,
+    ProbeDataEmittedEvent,
+    RequestedCallEvent,
+    SimulationEndsEvent,
+)
+from batprotocol.simulator import Simulator
+from batprotocol.testing.conformance.cases import Case
+from batprotocol.testing.conformance.rules import Misconduct, counts_as_finding, explained
+from batprotocol.testing.conformance.talks import Talk, Target, Timeouts, Utterance
+from batprotocol.wire import FORMATS, frames
+
+__all__ = ["Finding", "Played", "play"]
+
+_IDLE_TURNS: Final = 2000
+"""So many messages in a row with nothing but calls and probes in them, when nothing else is left to do, are endless."""
+_MOST_TURNS: Final = 50_000
+_SWITCHING: Final = (HostPower.SWITCHING_OFF, HostPower.SWITCHING_ON)
+_PATIENCE: Final = 0.05
+"""Seconds in which a second answer must come to be noticed."""
+
+
+class Finding(NamedTuple):
+    """Something that a decision component does wrong.
+
+    Attributes:
+        violation: the rule, the place, and what was found, as `batprotocol.conversation` has it.
+        case: the inputs of the simulation.
+        log: all that was said.
+        details: what else is known, such as a traceback or what the program has printed; or "".
+    """
+
+    violation: Violation
+    case: Case
+    log: list[Utterance]
+    details: str
+
+    @property
+    def rule(self) -> str:
+        """The id of the rule."""
+        return self.violation.rule
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """How large the conversation is: messages, then characters of what the inputs are in words."""
+        return len(self.log), sum(map(len, self.case.lines()))
+
+
+class Played(NamedTuple):
+    """A simulation that was played.
+
+    Attributes:
+        finding: what was wrong, or None.
+        counts: how often what was in play: types of events, and more that rules are about; see `report`.
+        remarks: warnings that are no findings, by their rules.
+        slowest: how many seconds the slowest answer took, if there is a time-out.
+        ages: how many seconds jobs had run when the decision component wanted to kill them.
+    """
+
+    finding: Finding | None
+    counts: Counter[str]
+    remarks: Counter[str]
+    slowest: float
+    ages: frozenset[float]
+
+
+def play(case: Case, target: Target, *, rules: str, init: str, timeouts: Timeouts, ignore: frozenset[str]) -> Played:
+    """Play a simulation with a fresh decision component.
+
+    Args:
+        case: its inputs.
+        target: who starts the decision component.
+        rules: the rule set.
+        init: the initialization data.
+        timeouts: how long answers may take.
+        ignore: ids of rules whose violation is no finding, if the simulation survives it.
+
+    Raises:
+        CannotRun: there is no decision component.
+    """
+    with target.start(timeouts) as talk:
+        game = _Game(case, talk, rules, ignore)
+        violation: Violation | None = None
+        try:
+            game.play(init)
+            if talk.has_more(0.0):
+                raise Misconduct("edc.second-answer", "something is said after the end of the simulation")
+        except RuleViolation as error:
+            violation = error.violations[0]
+        except DecodeError as error:
+            violation = _unreadable(talk, rules, error)
+        except Misconduct as error:
+            violation = game.violation(error.rule, error.text)
+        except _Found as error:
+            violation = error.violation
+        if violation is None:
+            return Played(None, game.counts, game.remarks, talk.slowest, frozenset(game.ages))
+        if violation.rule.partition(".")[0] != "edc" and talk.has_more(_PATIENCE):
+            violation = game.violation("edc.second-answer", "an answer came twice, or before it was asked for")
+        return Played(
+            Finding(violation, case, talk.log, talk.details()),
+            game.counts,
+            game.remarks,
+            talk.slowest,
+            frozenset(game.ages),
+        )
+
+
+class _Found(Exception):
+    def __init__(self, violation: Violation) -> None:
+        super().__init__(violation)
+        self.violation = violation
+
+
+class _Game:
+    def __init__(self, case: Case, talk: Talk, rules: str, ignore: frozenset[str]) -> None:
+        self.counts: Counter[str] = Counter(["simulation"])
+        self.remarks: Counter[str] = Counter()
+        self.ages: set[float] = set()
+        self._started: dict[str, float] = {}
+        self._talk = talk
+        self._rules = rules
+        self._ignore = ignore
+        self._simulator = Simulator(
+            case.platform,
+            case.workloads,
+            external_events=case.events,
+            energy=case.energy,
+            rules=rules,
+            arguments=("batprotocol", "conformance"),
+        )
+        self._inputs_left = bool(case.workloads), bool(case.events)
+        self._idle = 0
+
+    def play(self, init: str) -> None:
+        """All turns."""
+        simulator, talk = self._simulator, self._talk
+        hello = talk.hello(init)
+        self._look_at_hello()
+        message: Message | None = simulator.begin(hello)
+        self._judge()
+        self._count_features(hello)
+        turns = 0
+        while message is not None:
+            self._count_told(message)
+            reply = talk.answer(message)
+            self._count_replied(message, reply)
+            turns += 1
+            answered, message = message, simulator.turn(reply)
+            if simulator.error is not None:  # it has failed, and would only be told so
+                raise simulator.error
+            self._judge()
+            self._look_for_the_end(answered, reply, turns)
+
+    def violation(self, rule: str, text: str) -> Violation:
+        """A violation of one of our own rules by the last thing that was said."""
+        return Violation(max(len(self._talk.log) - 1, 0), "", rule, explained(rule).severity, text)
+
+    def _look_at_hello(self) -> None:
+        """The frame of the hello has flags, which the simulator never sees."""
+        said = [each.said for each in self._talk.log[:2]]
+        self._blame([violation for violation in check(said, self._rules) if violation.rule == "frame.flags"])
+
+    def _judge(self) -> None:
+        self._blame(self._simulator.warnings)
+
+    def _blame(self, violations: tuple[Violation, ...] | list[Violation]) -> None:
+        for violation in violations:
+            if counts_as_finding(violation) and violation.rule not in self._ignore:
+                raise _Found(violation)
+            self.remarks[violation.rule] += 1
+
+    def _look_for_the_end(self, message: Message, reply: Message, turns: int) -> None:
+        """A simulation that goes on for ever would be one without a finding."""
+        only_calls = all(isinstance(event, RequestedCallEvent | ProbeDataEmittedEvent) for event in message.events)
+        idle = only_calls and all(isinstance(event, CallMeLaterEvent) for event in reply.events)
+        self._idle = self._idle + 1 if idle else 0
+        if self._idle >= _IDLE_TURNS:
+            self._idle = 0
+            if self._is_nothing_left():
+                waiting = self._jobs_that_are(JobState.SUBMITTED)
+                if waiting:
+                    text = (
+                        f"nothing runs and nothing is to come, and still waiting: {', '.join(map(repr, waiting[:3]))}"
+                    )
+                    raise Misconduct("edc.never-decided", text)
+                turns = _MOST_TURNS
+        if turns >= _MOST_TURNS:
+            text = f"the simulation has not ended after {self.counts['message']:,} messages"
+            raise Misconduct("edc.endless", text)
+
+    def _is_nothing_left(self) -> bool:
+        """Whether all inputs are done and nothing runs or switches: only the decision component can go on."""
+        jobs_are_left = self._inputs_left[0] and not self.counts["AllStaticJobsHaveBeenSubmittedEvent"]
+        events_are_left = self._inputs_left[1] and not self.counts["AllStaticExternalEventsHaveBeenInjectedEvent"]
+        if jobs_are_left or events_are_left or self._jobs_that_are(JobState.RUNNING, JobState.KILL_PENDING):
+            return False
+        return all(host.power not in _SWITCHING for host in self._simulator.conversation.hosts.values())
+
+    def _jobs_that_are(self, *states: JobState) -> list[str]:
+        return [id for id, job in self._simulator.conversation.jobs.items() if job.state in states]
+
+    # What was in play
+
+    def _count_features(self, hello: Message) -> None:
+        for event in hello.events:
+            features = getattr(event, "requested_simulation_features", None)
+            names = getattr(features, "__struct_fields__", ())
+            self.counts.update(name for name in names if getattr(features, name))
+
+    def _count_told(self, message: Message) -> None:
+        self.counts["message"] += 1
+        for event in message.events:
+            self.counts[type(event).__name__] += 1
+            if isinstance(event, JobCompletedEvent):
+                self.counts[event.state.name] += 1
+
+    def _count_replied(self, message: Message, reply: Message) -> None:
+        counts = self.counts
+        for event in reply.events:
+            counts[type(event).__name__] += 1
+            if isinstance(event, ExecuteJobEvent):
+                self._started[event.job_id] = event.timestamp
+            elif isinstance(event, KillJobsEvent):
+                since = (self._started[id] for id in event.job_ids if id in self._started)
+                self.ages.update(event.timestamp - start for start in since)
+            when = getattr(event, "when", None)
+            if when is not None:
+                counts[type(when).__name__] += 1
+            placement = getattr(getattr(event, "allocation", None), "executor_placement", None)
+            if placement is not None:
+                counts[type(placement).__name__] += 1
+        if any(isinstance(event, SimulationEndsEvent) for event in message.events):
+            counts["end"] += 1
+
+
+def _unreadable(talk: Talk, rules: str, error: DecodeError) -> Violation:
+    """Which rule the bytes break that could not be read."""
+    found = check([each.said for each in talk.log], rules)
+    last = len(talk.log) - 1
+    ours = [violation for violation in found if violation.message == last]
+    if ours:
+        return msgspec.structs.replace(ours[0], text=f"{ours[0].text}{_other_format(talk)}")
+    return Violation(last, error.path, "message.unreadable", "error", str(error))
+
+
+def _other_format(talk: Talk) -> str:
+    """What to say of a hello that could be read if its flags were others."""
+    said = talk.log[-1].said
+    if len(talk.log) != 2 or not isinstance(said, bytes) or len(said) < 4:
+        return ""
+    says = "json" if said[0] & frames.FLAGS["json"] else "binary"
+    other = "binary" if says == "json" else "json"
+    try:
+        FORMATS[other].decode(said[4:])
+    except DecodeError:
+        return ""
+    return f"; the flags say {says}, and the message is {other}"

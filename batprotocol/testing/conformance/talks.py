@@ -1,0 +1,281 @@
+"""One simulation's conversation with a decision component: what is said, kept word by word.
+
+`Target` is who can be talked to again and again, each time as if for the first time; `Talk` is one of these times.
+Those that move bytes are in `programs`.
+"""
+
+from __future__ import annotations
+
+import traceback
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
+
+from batprotocol.conversation import Conversation, Said, Violation
+from batprotocol.errors import DecodeError, EncodeError, PeerGone, PeerSilent, ProtocolError, RuleViolation
+from batprotocol.model import EDCHelloEvent, Event, Message
+from batprotocol.simulator import DecisionComponent, Player
+from batprotocol.testing.conformance.rules import Misconduct
+from batprotocol.wire import FORMATS, frames
+
+__all__ = ["BATSIM", "COMPONENT", "InProcess", "Talk", "Target", "Timeouts", "Utterance", "encoded"]
+
+BATSIM: Final = "b2e"
+COMPONENT: Final = "e2b"
+_FRAMES_SHOWN: Final = 6
+
+
+class Timeouts(NamedTuple):
+    """How long answers may take, in seconds: the first one, for which a program has to start, and the others."""
+
+    hello: float
+    answer: float
+
+
+class Utterance(NamedTuple):
+    """Something that was said: by whom ("b2e" is Batsim, "e2b" the decision component), and the bytes or the value."""
+
+    direction: str
+    said: Said
+
+
+class Talk(ABC):
+    """A conversation with a decision component that has just been started. Use it in a `with`, which ends it.
+
+    Attributes:
+        log: all that was said so far.
+        dead: whether nothing more can be said.
+        slowest: how many seconds the slowest answer to a message took, if there is a time-out.
+    """
+
+    def __init__(self) -> None:
+        self.log: list[Utterance] = []
+        self.dead = False
+        self.slowest = 0.0
+
+    @abstractmethod
+    def hello(self, init: str) -> Message:
+        """The hello, for these initialization data. Raises as `answer` does."""
+
+    @abstractmethod
+    def answer(self, message: Message) -> Message:
+        """The reply to a message.
+
+        Raises:
+            DecodeError: the reply is no message.
+            RuleViolation: the decision component noticed itself that it breaks a rule.
+            Misconduct: there is no reply, or too many.
+        """
+
+    def has_more(self, seconds: float) -> bool:
+        """Whether something else is said within this time, though nobody asked."""
+        return False
+
+    def details(self) -> str:
+        """What else is known of how the decision component is doing, for people; or ""."""
+        return ""
+
+    def close(self) -> None:  # noqa: B027 - not all have something to end
+        """End it."""
+
+    def __enter__(self) -> Talk:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def heard(self, said: Said) -> None:
+        """The decision component has said something."""
+        self.log.append(Utterance(COMPONENT, said))
+
+    def told(self, said: Said) -> None:
+        """Batsim has said something."""
+        self.log.append(Utterance(BATSIM, said))
+
+
+class Target(ABC):
+    """A decision component that can be started anew for each simulation.
+
+    Attributes:
+        name: what it is called.
+        is_lasting: whether one and the same serves all simulations: when it dies, there is no other.
+    """
+
+    name: str = ""
+    is_lasting: bool = False
+
+    @abstractmethod
+    def start(self, timeouts: Timeouts) -> Talk:
+        """A fresh decision component. OSError if there cannot be one."""
+
+    def close(self) -> None:  # noqa: B027 - not all leave something behind
+        """Leave nothing behind."""
+
+    def __enter__(self) -> Target:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def encoded(log: list[Utterance], format: str | None = None) -> list[tuple[str, bytes]]:
+    """What was said as bytes, up to what has none: what never was bytes is binary.
+
+    Args:
+        log: what was said.
+        format: "binary" or "json", for what can be read; None: as it was said.
+    """
+    found: list[tuple[str, bytes]] = []
+    said_in = "binary"
+    with suppress(EncodeError):
+        for number, (direction, said) in enumerate(log):
+            if number == 1 and isinstance(said, bytes):
+                with suppress(DecodeError):
+                    said = frames.decode_hello(said)
+                    said_in = said.format
+            elif number > 1 and isinstance(said, bytes) and format not in (None, said_in):
+                with suppress(DecodeError):
+                    said = FORMATS[said_in].decode(said)
+            found.append((direction, _bytes_of(said, log[number].said, format)))
+    return found
+
+
+def _bytes_of(said: Said, original: Said, format: str | None) -> bytes:
+    if isinstance(said, str):
+        return frames.encode_init(said)
+    if isinstance(said, frames.Hello):
+        if isinstance(original, bytes) and format in (None, said.format):
+            return original
+        return frames.encode_hello(said.message, format or said.format)
+    if isinstance(said, Message):
+        if any(isinstance(event, EDCHelloEvent) for event in said.events):
+            return frames.encode_hello(said, format or "binary")
+        data: bytes = FORMATS[format or "binary"].encode(said)
+        return data
+    return bytes(said)
+
+
+# In this process
+
+
+class InProcess(Target):
+    """Decision components that are Python objects: `batprotocol.edc.Scheduler`, or anything with `hello` and `answer`.
+
+    Args:
+        make: makes a fresh one for each simulation. It may be a context manager, such as what `connect` and
+            `load_library` give.
+    """
+
+    def __init__(self, make: Callable[[], Player | DecisionComponent]) -> None:
+        self._make = make
+        self.name = getattr(make, "__name__", type(make).__name__)
+
+    def start(self, timeouts: Timeouts) -> Talk:
+        return _ValueTalk(self._make)
+
+
+class _Attentive(Conversation):
+    """A conversation that remembers the event which it refused last: it never gets into a reply."""
+
+    __slots__ = ("refused",)
+
+    def __init__(self, rules: str) -> None:
+        super().__init__(rules)
+        self.refused: Event | None = None
+
+    def offer(self, event: Event) -> list[Violation]:
+        found = super().offer(event)
+        if found and any(violation.is_fatal for violation in found):
+            self.refused = event
+        return found
+
+
+class _ValueTalk(Talk):
+    def __init__(self, make: Callable[[], Player | DecisionComponent]) -> None:
+        super().__init__()
+        self._make = make
+        self._component: Any = None
+        self._conversation: _Attentive | None = None
+        self._answer: Callable[[Message], Message] | None = None
+        self._trace = ""
+
+    def hello(self, init: str) -> Message:
+        self.told(init)
+        message = self._call(self._begin, init)
+        self.heard(message)
+        return message
+
+    def _begin(self, init: str) -> Message:
+        self._component = component = self._make()
+        enter = getattr(component, "__enter__", None)
+        if enter is not None:
+            enter()
+        message: Message = component.hello(init)
+        if isinstance(component, Player):
+            self._conversation = conversation = _Attentive("batsim-5.0.0-rc2")
+            conversation.begin(init)
+            conversation.hello(message)
+            self._answer = component.player(conversation)
+        else:
+            self._answer = component.answer
+        return message
+
+    def answer(self, message: Message) -> Message:
+        self.told(message)
+        assert self._answer is not None
+        conversation = self._conversation
+        if conversation is not None:
+            conversation.receive(message)
+            conversation.refused = None
+        try:
+            reply = self._call(self._answer, message)
+        except RuleViolation:
+            self._hear_refused(message)
+            raise
+        self.heard(reply)
+        return reply
+
+    def _hear_refused(self, message: Message) -> None:
+        """What the decision component was about to say, together with the event that was refused."""
+        assert self._conversation is not None
+        begun: list[Event] = []
+        with suppress(Exception):  # only a Scheduler has a reply that is being made
+            begun = list(self._component.reply.events)
+        refused = self._conversation.refused
+        events = [*begun, *([] if refused is None else [refused])]
+        now = max([message.now, *(event.timestamp for event in events)])
+        self.heard(Message(now, tuple(events)))
+
+    def _call(self, function: Callable[[Any], Message], argument: object) -> Message:
+        try:
+            message = function(argument)
+        except (RuleViolation, DecodeError, KeyboardInterrupt):
+            raise
+        except PeerSilent as error:
+            self.dead = True
+            raise Misconduct("edc.silent", str(error)) from error
+        except (PeerGone, ProtocolError) as error:
+            self.dead = True
+            raise self._died(error, str(error)) from error
+        except BaseException as error:  # SystemExit, too: whatever ends a decision component
+            self.dead = True
+            raise self._died(error, f"it raised {type(error).__name__}: {error}") from error
+        if not isinstance(message, Message):
+            raise Misconduct("message.unreadable", f"expected a Message, got a {type(message).__name__}")
+        return message
+
+    def _died(self, error: BaseException, text: str) -> Misconduct:
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+            trace = trace.tb_next
+        self._trace = "".join(traceback.format_exception(type(error), error, trace, -_FRAMES_SHOWN))
+        return Misconduct("edc.died", text)
+
+    def details(self) -> str:
+        return self._trace
+
+    def close(self) -> None:
+        leave = getattr(self._component, "__exit__", None)
+        if leave is not None:
+            leave(None, None, None)

@@ -1,0 +1,154 @@
+"""Each mistake of `plain_edc` is found, by its rule, and what has none is left alone.
+
+Those that a decision component makes with what it says are found in this process, which is quick. Those of a program
+need one; with the default settings, each of them is found in a program, too: `-m minutes`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import plain_edc
+import pytest
+from support import ROOT
+
+from batprotocol import Message
+from batprotocol.conversation import check as check_conversation
+from batprotocol.testing import conformance
+from batprotocol.wire import FORMATS, frames
+
+WITHOUT_ENGINE = True
+PLAIN = [sys.executable, str(Path(plain_edc.__file__)), "{endpoint}"]
+
+SAID = {
+    "LosesJobs": "simulation.stuck-jobs",
+    "OneEvent": "simulation.stuck-jobs",
+    "ExecutesTwice": "job.execute-state",
+    "NeverDecides": "simulation.stuck-jobs",
+    "Procrastinates": "edc.never-decided",
+    "IgnoresSize": "simulation.stuck-jobs",
+    "OneHostEach": "job.host-number",
+    "NeedsWalltime": "edc.died",
+    "IgnoresFailed": "simulation.stuck-jobs",
+    "IgnoresWalltime": "simulation.stuck-jobs",
+    "MixesWorkloads": "job.unknown job.execute-state",
+    "JobsByNumber": "simulation.stuck-jobs",
+    "NumericJobs": "edc.died",
+    "Overallocates": "job.over-allocation",
+    "CountsHosts": "job.host-stores",
+    "UsesStorages": "job.host-stores",
+    "SleepsWithJobs": "job.host-asleep",
+    "CommaSeparated": "hosts.syntax",
+    "KillsEnded": "job.kill-state",
+    "KillsJustEnded": "job.kill-state",
+    "KillsInCompletion": "job.kill-state",
+    "KillsTwice": "job.kill-again",
+    "IgnoresKilled": "simulation.stuck-jobs",
+    "NeedsProgress": "edc.died",
+    "FreesTwice": "job.over-allocation",
+    "CallsAfterEnd": "end.call-me-later",
+    "TicksForEver": "edc.endless",
+    "NeverFinishesRegistration": "simulation.stuck-registration",
+    "InTheFuture": "time.after-now",
+    "Garbage": "message.unreadable",
+    "UnknownField": "message.unreadable",
+    "Dies": "edc.died",
+    "KnowsAllEvents": "edc.died",
+}
+"""The mistakes that show in what is said, with the rules of which one is named."""
+
+DONE = {
+    "WrongFlags": "message.unreadable",
+    "UnknownFlags": "frame.flags",
+    "NeverAnswersCalls": "edc.silent",
+    "TwoAnswers": "edc.second-answer",
+    "TwoParts": "edc.several-parts",
+    "Hangs": "edc.silent",
+    "HangsAtOnce": "edc.silent",
+}
+"""Those that only a program makes."""
+
+ALL = {**SAID, **DONE}
+
+
+class Adapted:
+    """A plain decision component, called without a socket."""
+
+    def __init__(self, name: str) -> None:
+        self._plain = plain_edc.MISTAKES[name]()
+
+    def hello(self, text: str) -> Message:
+        return frames.decode_hello(self._plain.hello()).message
+
+    def answer(self, message: Message) -> Message:
+        reply: Message = FORMATS["json"].decode(self._plain.answer(FORMATS["json"].encode(message)))
+        return reply
+
+
+def test_no_mistake_is_forgotten() -> None:
+    assert set(ALL) == set(plain_edc.MISTAKES) - {"Plain", "Limits"}
+    assert len(ALL) >= 20
+
+
+def test_plain_edc_does_without_the_library() -> None:
+    code = f"import sys; sys.path.insert(0, {str(Path(plain_edc.__file__).parent)!r}); import plain_edc"
+    code += "; assert not [name for name in sys.modules if name.startswith('batprotocol')]"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_a_mistake_is_found(name: str) -> None:
+    report = conformance.find(lambda: Adapted(name))
+    assert report.finding is not None
+    assert report.finding.rule in SAID[name].split()
+    assert report.finding.violation.message == len(report.finding.log) - 1
+
+
+@pytest.mark.parametrize("name", ["Plain", "Limits"])
+def test_no_mistake_no_finding(name: str) -> None:
+    report = conformance.find(lambda: Adapted(name), examples=300)
+    assert report.finding is None
+    assert report.simulations == 300
+    assert not report.remarks
+
+
+@pytest.mark.parametrize("name", [*DONE, "ExecutesTwice", "CountsHosts", "Dies"])
+def test_a_mistake_of_a_program_is_found(name: str) -> None:
+    """The time-out is short; where it comes too soon, an answer is missing all the same."""
+    with conformance.Command([*PLAIN, name]) as target:
+        report = conformance.find(target, timeout=1.5 if "edc.silent" in ALL[name] else 60)
+    assert report.finding is not None
+    assert report.finding.rule in ALL[name].split()
+
+
+@pytest.mark.parametrize("name", ["ExecutesTwice", "MixesWorkloads", "CommaSeparated", "InTheFuture", "Garbage"])
+def test_the_smallest_conversation_breaks_the_same_rule(name: str, tmp_path: Path) -> None:
+    with conformance.Command([*PLAIN, name]) as target:
+        finding = conformance.find(target).finding
+    assert finding is not None
+    conformance.save(finding, tmp_path)
+    said = [path.read_bytes() for path in sorted(tmp_path.iterdir())]
+    assert [violation.rule for violation in check_conversation(said) if violation.is_fatal][:1] == [finding.rule]
+    assert len(said) <= 12
+
+
+@pytest.mark.minutes
+@pytest.mark.parametrize("name", ALL)
+def test_each_mistake_is_found_with_the_default_settings(name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "batprotocol", "conformance", "--", *PLAIN, name],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert any(f"[{rule}]" in done.stdout.splitlines()[0] for rule in ALL[name].split()), done.stdout[:500]
+
+
+@pytest.mark.minutes
+def test_a_program_without_a_mistake_passes_2000_simulations() -> None:
+    with conformance.Command(PLAIN) as target:
+        assert conformance.find(target, examples=2000).finding is None
