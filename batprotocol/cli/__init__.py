@@ -4,10 +4,11 @@
 work of each is in the module of its name: `dump`, `convert`, `validate`, `check`, `schema`, `rules`, `run`, `new`;
 `simulate` has the parameters of `batproto simulate` in `simulate_command`.
 
-What is read goes from `sources` (files, folders, standard input; `archives` for those that hold many) to `reading`,
-which finds out what the bytes are, and what is asked for of it is chosen by `selection`. What is shown goes through
-`tree` and `text` to `output`, which knows the terminal. `run` starts the simulator with `command`, at an endpoint that
-`private` finds.
+What is read goes from `sources` (files, folders, standard input; `archives` for those that hold many) to the table of
+`protocols`, which finds out whose the bytes are and has them read: `batsim5` is the one row, and `reading` says what a
+row is and what comes out. What is asked for of it is chosen by `selection`. What is shown goes through `tree` and
+`text` to `output`, which knows the terminal. `run` starts the simulator with `command`, at an endpoint that `private`
+finds.
 
 Nothing outside this folder may import `click` or `rich`, but for the summary of a simulation.
 """

@@ -1,4 +1,4 @@
-"""`batproto check`: which conversations break the rules. What the rules are, `batprotocol.conversation` decides.
+"""`batproto check`: which conversations break the rules. What the rules are, the judge of the protocol decides.
 
 A conversation is the messages of an archive, or of a folder, in the order of their names.
 """
@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from batprotocol.cli.output import Output
+from batprotocol.cli.protocols import protocol_of
+from batprotocol.cli.reading import Judge
 from batprotocol.cli.sources import Found, messages
 from batprotocol.cli.text import number_of, printable
-from batprotocol.conversation import Conversation, Violation
-from batprotocol.wire import detect
+from batprotocol.rules import Violation
 
 __all__ = ["check"]
 
@@ -35,7 +36,7 @@ def check(arguments: Sequence[str], output: Output, *, rules: str, quiet: bool) 
     conversations = bad = 0
     with output.progress(quiet) as progress:
         for name, group in groupby(messages(arguments), _conversation):
-            judged = _Judged(Conversation(rules))
+            judged = _Judged(rules)
             for found in group:
                 for violation in judged.take(found, output):
                     _print(found.name, violation, output)
@@ -72,8 +73,9 @@ def _print(name: str, violation: Violation, output: Output) -> None:
 class _Judged:
     """A conversation as far as it was read, and what was found."""
 
-    def __init__(self, conversation: Conversation) -> None:
-        self.conversation = conversation
+    def __init__(self, rules: str) -> None:
+        self.rules = rules
+        self.judge: Judge | None = None  # whose protocol it is, the first message tells
         self.counts: Counter[str] = Counter()
         self.messages = 0
         self.broken = False
@@ -88,7 +90,9 @@ class _Judged:
             output.error(found.name, fault)
             return
         self.messages += 1
-        for violation in self.conversation.feed(found.data):
+        if self.judge is None:
+            self.judge = protocol_of(found.data)[0].judge(self.rules)
+        for violation in self.judge.feed(found.data):
             self.counts[violation.severity] += 1
             yield violation
 
@@ -97,9 +101,7 @@ class _Judged:
         numbered = _NUMBERED.search(os.path.basename(found.name))
         if numbered and int(numbered[0]) != self.messages:
             return f"comes where message {self.messages} of the conversation should be"
-        if self.messages == 0 and detect(found.data) != "init":
-            return "is not the initialization data, with which a conversation begins"
-        return ""
+        return "" if self.messages else protocol_of(found.data)[0].opens(found.data)
 
     @property
     def is_bad(self) -> bool:

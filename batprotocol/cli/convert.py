@@ -10,7 +10,8 @@ from pathlib import PurePath
 import click
 
 from batprotocol.cli.output import Output, reason_of
-from batprotocol.cli.reading import Reading, place_of, read
+from batprotocol.cli.protocols import read
+from batprotocol.cli.reading import Reading, place_of
 from batprotocol.cli.sources import single
 from batprotocol.wire import frames
 

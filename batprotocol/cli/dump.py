@@ -7,19 +7,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from batprotocol.cli.output import Output
-from batprotocol.cli.reading import Reading, place_of, read
+from batprotocol.cli.protocols import read
+from batprotocol.cli.reading import Reading, place_of
 from batprotocol.cli.selection import Selection
 from batprotocol.cli.sources import Found, messages
 from batprotocol.cli.text import Piece, number_of, printable
-from batprotocol.cli.tree import Node, Trees, draw
+from batprotocol.cli.tree import Trees, draw
 from batprotocol.errors import EncodeError
 from batprotocol.wire import json
 
-__all__ = ["SHAPES", "Selection", "dump", "kind_of", "print_frames"]
+__all__ = ["SHAPES", "Selection", "dump", "print_frames"]
 
-KINDS = {"binary": "binary", "json": "JSON", "init": "init frame", "hello": "hello frame"}
 DIRECTIONS = {"b2e": "Batsim to EDC", "e2b": "EDC to Batsim"}
-FRAME_DIRECTIONS = {"init": "b2e", "hello": "e2b"}
 
 _DIRECTION_IN_NAME = re.compile(r"-(b2e|e2b)\.\w+$")
 
@@ -61,12 +60,6 @@ def print_frames(frames: Iterable[tuple[str, bytes]], output: Output) -> None:
         _print_tree(output, found, reading, Selection(), trees)
 
 
-def kind_of(reading: Reading) -> str:
-    """What was read, for people: "binary", "hello frame (JSON)"."""
-    kind = KINDS[reading.kind]
-    return f"{kind} ({KINDS[reading.format]})" if reading.kind == "hello" and reading.format else kind
-
-
 # A message as a tree
 
 
@@ -75,14 +68,15 @@ def _print_tree(output: Output, found: Found, reading: Reading, selection: Selec
     indices = selection.indices(reading.tree or {})
     if selection.everything or indices:
         title: list[Piece] = [("file", printable(found.name)), ("", f": {', '.join(_facts(found, reading, indices))}")]
-        output.lines(draw(title, list(_nodes(reading, indices, trees)), output.guides, output.wrap_at))
+        output.lines(draw(title, list(reading.protocol.show(reading, indices, trees)), output.guides, output.wrap_at))
 
 
 def _facts(found: Found, reading: Reading, indices: list[int]) -> Iterator[str]:
     """What the line about a message says."""
-    yield kind_of(reading)
+    kind, direction = reading.protocol.title(reading)
+    yield kind
     in_name = _DIRECTION_IN_NAME.search(found.name)
-    direction = FRAME_DIRECTIONS.get(reading.kind) or (in_name.group(1) if in_name else "")
+    direction = direction or (in_name.group(1) if in_name else "")
     if direction:
         yield DIRECTIONS[direction]
     if reading.flags is not None:
@@ -96,13 +90,6 @@ def _facts(found: Found, reading: Reading, indices: list[int]) -> Iterator[str]:
     yield number_of(len(found.data), "byte")
     if reading.fault is not None:
         yield "broken"
-
-
-def _nodes(reading: Reading, indices: list[int], trees: Trees) -> Iterator[Node]:
-    if reading.text is not None:
-        yield trees.text("text", reading.text)
-    if reading.tree is not None:
-        yield from trees.events(reading.tree, indices)
 
 
 # A message as JSON

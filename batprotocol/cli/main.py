@@ -270,27 +270,30 @@ def check(context: click.Context, files: tuple[str, ...], rules: str, quiet: boo
 
 
 def _rule_id(context: click.Context, parameter: click.Parameter, id: str | None) -> str | None:
-    from batprotocol.cli.rules import NAMES
+    from batprotocol.cli.protocols import catalogues
+    from batprotocol.cli.rules import ids
 
-    if id is not None and id not in NAMES:
-        unknown(context, f"there is no rule {id!r}", id, NAMES)
+    if id is not None and id not in (names := ids(catalogues())):
+        unknown(context, f"there is no rule {id!r}", id, names)
     return id
 
 
 def _complete_rule(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    from batprotocol.cli.rules import NAMES
+    from batprotocol.cli.protocols import catalogues
+    from batprotocol.cli.rules import ids
 
-    return completions(NAMES, start)
+    return completions(ids(catalogues()), start)
 
 
 @batproto.command()
 @click.argument("id", required=False, callback=_rule_id, shell_complete=_complete_rule)
 def rules(id: str | None) -> None:
     """Explain the rule ID of the conversation: what is wrong, and the way out. Without it, all rules are listed."""
+    from batprotocol.cli.protocols import catalogues
     from batprotocol.cli.rules import explain, overview
 
     output = Output()
-    output.lines(explain(id, output.wrap_at) if id else overview())
+    output.lines(explain(id, catalogues(), output.wrap_at) if id else overview(catalogues()))
 
 
 # batproto run

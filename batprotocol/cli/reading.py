@@ -1,24 +1,24 @@
-"""Bytes -> what they are and what is in them, whole or broken.
+"""What is read from bytes, whole or broken, and what the command must know of a protocol to read and judge messages.
 
-What they are, their first bytes tell, but not always: a message behind its size looks like the initialization data of
-message 0. Then names are asked, which recordings give their messages: `00004-b2e.bin`. It must not know how the bytes
-were found, nor how they will be shown.
+What bytes are, the first of them tell, but not always. Then names are asked, which recordings give their messages:
+`00004-b2e.bin`. It must not know of any protocol: `protocols` lists them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
+from batprotocol.cli.tree import Node, Trees
 from batprotocol.errors import DecodeError
 from batprotocol.model import Message
-from batprotocol.wire import decode, decode_binary, detect, frames, json
+from batprotocol.rules import Catalogue, Violation
 from batprotocol.wire.tree import Tree, from_message
 
-__all__ = ["Place", "Reading", "place_of", "read"]
+__all__ = ["Judge", "Place", "Reading", "Spoken", "place_of"]
 
 TWINS = "twin"
 """The folder of a recorded run that holds its messages again, in the other format and without the frames."""
@@ -70,16 +70,18 @@ class Reading:
     """What was read from some bytes.
 
     Attributes:
-        kind: "binary", "json", "init" (frame), "hello" (frame): what it is, or looks like when something is wrong.
-        message: the message, or None for an init frame and when something is wrong.
-        text: the text of an init frame.
-        flags: the flags of a hello frame.
-        format: "binary" or "json", or "" for an init frame and a broken hello frame.
+        protocol: the protocol that they are of.
+        kind: what it is, or looks like when something is wrong: one of the words of the protocol's `detect`.
+        message: the message, or None if it holds none and when something is wrong.
+        text: the text that it holds in place of a message.
+        flags: the flags before the message, if it has any.
+        format: "binary" or "json", or "" for what is the same in all formats, and where that cannot be told.
         skipped: the paths of fields that the schema does not have.
         fault: what is wrong, or None.
         doubt: why it may be something else, as one sentence, or "".
     """
 
+    protocol: Spoken
     kind: str
     message: Message | None = None
     text: str | None = None
@@ -98,69 +100,34 @@ class Reading:
         return partial if isinstance(partial, dict) else None
 
 
-def read(data: bytes, *, strict: bool, place: Place | None = None) -> Reading:
-    """Read a message or a handshake frame. Never raises because of what the bytes are.
+class Judge(Protocol):
+    """Something that judges the messages of a conversation one after the other."""
 
-    Args:
-        data: the bytes.
-        strict: a field that the schema does not have is a fault. False skips it.
-        place: where in a conversation it is.
+    def feed(self, said: bytes, /) -> Sequence[Violation]:
+        """Take the next message, and tell all that is wrong with it."""
+        ...
+
+
+class Spoken(NamedTuple):
+    """What the command must know of a protocol.
+
+    Attributes:
+        name: what it is called.
+        detect: what kind of message bytes are, as far as their beginning tells, or None if they are of no kind at all.
+        read: what is in them. It takes the bytes, their kind, whether a field that the schema does not have is a fault,
+            and where in a conversation they are; it never raises because of what they are.
+        title: what it is that was read, for people: its kind and format, and its direction if only one is possible.
+        show: the nodes of what was read: whatever is not an event, and the events of these numbers.
+        opens: why these bytes cannot be the first ones of a conversation, or "".
+        catalogue: its rules.
+        judge: something that judges a conversation by the rule set of this name.
     """
-    kind, place = detect(data), place or Place()
-    try:
-        _refuse_out_of_place(kind, place)
-        reading = _READERS[kind](data, strict)
-    except DecodeError as fault:
-        return Reading(kind, format=kind if kind in ("binary", "json") else "", fault=fault)
-    reading.doubt = _doubt(kind, data, place)
-    return reading
 
-
-def _refuse_out_of_place(kind: str, place: Place) -> None:
-    """Refuse the frame of a message that this one is not; as any other, it crashes Batsim."""
-    if kind == "init" and (place.direction == "e2b" or place.number):
-        raise DecodeError(f"begins with its size, as message 0 does, but its name says that it is {place}", "", 0)
-    if kind == "hello" and (place.direction == "b2e" or place.number not in (None, 1)):
-        raise DecodeError(f"begins with flags, as message 1 does, but its name says that it is {place}", "", 0)
-
-
-def _doubt(kind: str, data: bytes, place: Place) -> str:
-    """Why a message that can be read may not be what it looks like, or ""."""
-    if kind == "init" and place.number is None:
-        try:
-            decode(data[4:], strict=False)
-        except DecodeError:
-            return ""
-        return (
-            "looks like the initialization data of message 0, but holds a message behind its size, "
-            "which Batsim does not survive as a reply"
-        )
-    return ""
-
-
-def _binary(data: bytes, strict: bool) -> Reading:
-    return Reading("binary", decode_binary(data), format="binary")
-
-
-def _json(data: bytes, strict: bool) -> Reading:
-    skipped: list[str] = []
-    message = json.decode(data, strict=strict, skipped=skipped)
-    return Reading("json", message, format="json", skipped=tuple(skipped))
-
-
-def _init(data: bytes, strict: bool) -> Reading:
-    return Reading("init", text=frames.decode_init(data))
-
-
-def _hello(data: bytes, strict: bool) -> Reading:
-    hello = frames.decode_hello(data, strict=strict)
-    skipped = () if strict or hello.format != "json" else _json(data[4:], False).skipped
-    return Reading("hello", hello.message, flags=hello.flags, format=hello.format, skipped=skipped)
-
-
-_READERS: dict[str, Callable[[bytes, bool], Reading]] = {
-    "binary": _binary,
-    "json": _json,
-    "init": _init,
-    "hello": _hello,
-}
+    name: str
+    detect: Callable[[bytes], str | None]
+    read: Callable[[bytes, str, bool, Place], Reading]
+    title: Callable[[Reading], tuple[str, str]]
+    show: Callable[[Reading, list[int], Trees], Iterator[Node]]
+    opens: Callable[[bytes], str]
+    catalogue: Callable[[], Catalogue]
+    judge: Callable[[str], Judge]

@@ -1,46 +1,60 @@
-"""`batproto rules`: the rules of the conversation as text for people.
+"""`batproto rules`: the rules of conversations as text for people.
 
-It shows what `batprotocol.conversation` has in its catalogue, and judges nothing.
+It shows what the catalogues of the protocols have, and judges nothing.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from batprotocol.cli.text import Piece
-from batprotocol.conversation import RULE_SETS, RULES
+from batprotocol.rules import Catalogue
 
-__all__ = ["NAMES", "explain", "overview"]
-
-NAMES = tuple(RULES)
-"""The ids of all rules."""
+__all__ = ["explain", "ids", "overview"]
 
 _OFF = "off"
-_WIDEST_ID = max(map(len, NAMES))
-_COLUMNS = {name: max(len(name), len("deadlock")) for name in RULE_SETS}
+_WIDEST_WORD = len("deadlock")
 
 Line = list[Piece]
 
 
-def overview() -> Iterator[Line]:
+def ids(catalogues: Mapping[str, Catalogue]) -> tuple[str, ...]:
+    """The ids of all rules, each once: protocols can have some in common."""
+    return tuple(dict.fromkeys(id for catalogue in catalogues.values() for id in catalogue.rules))
+
+
+def overview(catalogues: Mapping[str, Catalogue]) -> Iterator[Line]:
     """All rules: id, severity in each rule set, title."""
-    heads = "  ".join(name.ljust(width) for name, width in _COLUMNS.items())
-    yield [("heading", f"{'rule'.ljust(_WIDEST_ID)}  {heads}  what is wrong")]
-    for rule in RULES.values():
-        severities = "  ".join(_severity(name, rule.id).ljust(width) for name, width in _COLUMNS.items())
-        yield [("type", rule.id.ljust(_WIDEST_ID)), ("", f"  {severities}  {rule.title}")]
+    for name, catalogue in catalogues.items():
+        yield from _heading(name, catalogues)
+        widest = max(map(len, catalogue.rules))
+        columns = {name: max(len(name), _WIDEST_WORD) for name in catalogue.rule_sets}
+        heads = "  ".join(name.ljust(width) for name, width in columns.items())
+        yield [("heading", f"{'rule'.ljust(widest)}  {heads}  what is wrong")]
+        for rule in catalogue.rules.values():
+            words = (_severity(catalogue, name, rule.id).ljust(width) for name, width in columns.items())
+            yield [("type", rule.id.ljust(widest)), ("", f"  {'  '.join(words)}  {rule.title}")]
 
 
-def explain(id: str, width: int | None) -> Iterator[Line]:
-    """One rule with its explanation, wrapped at a width or not at all."""
-    rule = RULES[id]
-    yield [("type", rule.id), ("", ": "), ("heading", rule.title)]
-    lines = textwrap.wrap(rule.explanation, max(width - 2, 20)) if width else [rule.explanation]
-    yield from ([("", f"  {line}")] for line in lines)
-    for name in RULE_SETS:
-        yield [("", "  "), ("field", name), ("", f": {_severity(name, id)}")]
+def explain(id: str, catalogues: Mapping[str, Catalogue], width: int | None) -> Iterator[Line]:
+    """One rule with its explanation, wrapped at a width or not at all, as each protocol that has it sees it."""
+    having = {name: catalogue for name, catalogue in catalogues.items() if id in catalogue.rules}
+    for name, catalogue in having.items():
+        yield from _heading(name, having)
+        rule = catalogue.rules[id]
+        yield [("type", rule.id), ("", ": "), ("heading", rule.title)]
+        lines = textwrap.wrap(rule.explanation, max(width - 2, 20)) if width else [rule.explanation]
+        yield from ([("", f"  {line}")] for line in lines)
+        for rule_set in catalogue.rule_sets:
+            yield [("", "  "), ("field", rule_set), ("", f": {_severity(catalogue, rule_set, id)}")]
 
 
-def _severity(rule_set: str, id: str) -> str:
-    return RULE_SETS[rule_set].get(id, _OFF)
+def _heading(name: str, among: Iterable[str]) -> Iterator[Line]:
+    """The name of a protocol, where there are several."""
+    if len(list(among)) > 1:
+        yield [("file", name)]
+
+
+def _severity(catalogue: Catalogue, rule_set: str, id: str) -> str:
+    return catalogue.rule_sets[rule_set].get(id, _OFF)

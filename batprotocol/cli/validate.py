@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from batprotocol.cli.dump import kind_of
 from batprotocol.cli.output import Output
-from batprotocol.cli.reading import place_of, read
+from batprotocol.cli.protocols import read
+from batprotocol.cli.reading import place_of
 from batprotocol.cli.sources import Found, messages
 from batprotocol.cli.text import number_of, printable
 
@@ -55,7 +55,7 @@ class _Tally:
             return
         if reading.doubt:
             output.remark(found.name, reading.doubt)
-        self.last = kind_of(reading)
+        self.last, _ = reading.protocol.title(reading)
         if reading.message is not None:
             self.events += len(reading.message.events)
             self.last += f", {number_of(len(reading.message.events), 'event')}"
