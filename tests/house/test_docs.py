@@ -104,6 +104,7 @@ def test_simulate_prints_what_the_readme_shows() -> None:
     assert done.stdout == shown
 
 
+@pytest.mark.slow
 def test_commands_of_the_readme_exist() -> None:
     for command in re.findall(r"`batproto (\w+)", README):
         assert batproto(command, "--help").returncode == 0, command
