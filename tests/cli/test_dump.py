@@ -278,6 +278,7 @@ def test_a_broken_message_shows_what_was_read(tmp_path: Path) -> None:
     assert others == [*whole[1:8], "└── [2] RejectJobEvent at 2.0"]
 
 
+@pytest.mark.slow
 def test_every_truncation_is_told_with_its_place(recorded_run: Path, tmp_path: Path) -> None:
     data = max((message.data for message in read_run(recorded_run)[2:]), key=len)
     path = tmp_path / "cut"
@@ -339,6 +340,7 @@ def test_fields_of_a_newer_schema_get_a_remark(tmp_path: Path) -> None:
 # Everything that was recorded
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", runs(), ids=lambda path: path.name.removesuffix(".tar.xz"))
 def test_every_recorded_run_can_be_dumped(path: Path) -> None:
     result = run_here("dump", path)

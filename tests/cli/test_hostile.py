@@ -92,6 +92,7 @@ def test_a_repr_is_bounded() -> None:
     assert len(repr(broken.value)) < 1000
 
 
+@pytest.mark.slow
 def test_a_text_that_would_be_far_too_long_is_refused() -> None:
     for _ in each_engine():
         message = decode(BOMB)
@@ -114,6 +115,7 @@ def test_the_size_that_is_foreseen_is_never_more_than_the_text_has(message: Mess
         assert json._least_size(tree, indent or 0, {})[0] <= len(json.text(tree, indent))
 
 
+@pytest.mark.slow
 def test_the_command_refuses_it_too(tmp_path: Path) -> None:
     path = tmp_path / "bomb.bin"
     path.write_bytes(BOMB)
@@ -199,6 +201,7 @@ def limited(*arguments: object, **how: Any) -> tuple[int, str, str]:
     return run(*arguments, preexec_fn=limit, **how)
 
 
+@pytest.mark.slow
 def test_an_archive_that_unpacks_to_far_more_than_itself_is_not_read_to_its_end(tmp_path: Path) -> None:
     path = archive(tmp_path / "a.tar.xz", {f"{9 - number}-b2e.bin": 50_000_000 for number in range(7)})
     status, _, err = limited("validate", path)

@@ -125,6 +125,7 @@ def test_deadlocks_are_told_from_errors() -> None:
         assert {each.severity for each in judged(verdict)} - {"warning"} == {"deadlock"}
 
 
+@pytest.mark.slow
 @every_run
 def test_runs(archive: Path) -> None:
     violations = check([recorded.data for recorded in read_run(archive)])
@@ -134,6 +135,7 @@ def test_runs(archive: Path) -> None:
         assert is_fatal(violations) is not survived(archive), [str(each) for each in violations]
 
 
+@pytest.mark.slow
 @every_run
 def test_batsim_itself_keeps_the_rules_in_runs(archive: Path) -> None:
     """Also those of the documentation, whatever the decision component does."""

@@ -65,6 +65,7 @@ def test_what_is_written_is_read(
         assert read(path) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_recordings_of_many_megabytes(tmp_path: Path, shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """They grow while they are read by the thread that packs them; one message is larger than what they grow by."""
@@ -121,6 +122,7 @@ def test_where_nothing_can_be_recorded(tmp_path: Path, name: str) -> None:
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="no limit can be set to the size of a file")
 def test_a_full_disk_is_an_error(tmp_path: Path) -> None:
     program = """
@@ -206,6 +208,7 @@ run(Killed(), sys.argv[1], record=sys.argv[2], on_bound=lambda endpoint: print(e
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("turns", [1, 30, 2000])

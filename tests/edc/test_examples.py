@@ -45,6 +45,7 @@ def ended_well(sides: Sequence[bytes]) -> bool:
 # All of them
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("archive", runs(), ids=lambda path: path.name.removesuffix(".tar.xz"))
 def test_examples_work_to_the_end_of_every_recorded_run(
     archive: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -63,6 +64,7 @@ def test_examples_work_to_the_end_of_every_recorded_run(
         assert all(decode(reply) for reply in replies)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", EXAMPLES)
 @pytest.mark.parametrize("format", ["binary", "json"])
 def test_batproto_runs_the_file(module: str, format: str) -> None:

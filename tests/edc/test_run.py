@@ -117,6 +117,7 @@ def settled() -> tuple[int, int, int]:
 LINUX = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="only Linux tells")
 
 
+@pytest.mark.slow
 @LINUX
 def test_many_runs_leave_nothing_behind(tmp_path: Path) -> None:
     def once(number: int) -> None:
@@ -134,6 +135,7 @@ def test_many_runs_leave_nothing_behind(tmp_path: Path) -> None:
     assert settled() == before
 
 
+@pytest.mark.slow
 @LINUX
 def test_twenty_schedulers_in_one_process() -> None:
     def once() -> None:

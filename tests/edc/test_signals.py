@@ -18,6 +18,8 @@ from support import ROOT
 
 from batprotocol import ForceSimulationStopEvent
 
+pytestmark = pytest.mark.slow
+
 WITHOUT_ENGINE = True
 
 SIGNALS = int(os.environ.get("BATPROTOCOL_TEST_SIGNALS", "25"))

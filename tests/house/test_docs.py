@@ -114,6 +114,7 @@ def test_conformance_prints_what_the_readme_shows(tmp_path: Path) -> None:
     assert done.stdout.startswith(blocks("console")[2])
 
 
+@pytest.mark.slow
 def test_commands_of_the_readme_exist() -> None:
     for command in re.findall(r"`batproto (\w+)", README):
         assert batproto(command, "--help").returncode == 0, command

@@ -91,6 +91,7 @@ PREFIXES = (
 SUFFIXES = (b"", b"\x01", b"!", b"x", b"\\", b"/")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PATTERNS)
 def test_each_pattern_takes_linear_time(name: str) -> None:
     pattern = PATTERNS[name]
@@ -127,6 +128,7 @@ SEARCHED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SEARCHED)
 def test_each_pattern_that_is_searched_takes_linear_time(name: str) -> None:
     pattern = PATTERNS[name]

@@ -17,6 +17,8 @@ from support import ROOT
 from batprotocol import model
 from batprotocol.model import Doubles, Value
 
+pytestmark = pytest.mark.slow
+
 WITHOUT_ENGINE = True
 
 USER = """\

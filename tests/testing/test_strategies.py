@@ -174,6 +174,7 @@ def test_known_enum_numbers_only(member: ProtocolEnum) -> None:
     assert member.known
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("direction", "types"),
     [
@@ -187,7 +188,7 @@ def test_known_enum_numbers_only(member: ProtocolEnum) -> None:
 def test_directions_are_respected(direction: Direction | str | None, types: tuple[type, ...]) -> None:
     seen = set()
 
-    @settings(max_examples=1500, database=None, derandomize=True, phases=[Phase.generate])
+    @settings(max_examples=800, database=None, derandomize=True, phases=[Phase.generate])
     @given(bat.events(direction))
     def collect(event: model.Event) -> None:
         seen.add(type(event))
@@ -301,6 +302,7 @@ AWKWARD: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], bool]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", AWKWARD)
 def test_the_awkward_comes_up(what: str) -> None:
     reach(*AWKWARD[what])
@@ -309,6 +311,7 @@ def test_the_awkward_comes_up(what: str) -> None:
 NUMBERED = [kind for kind, make in STRATEGIES.items() if "allow_nan" in inspect.signature(make).parameters]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", NUMBERED, ids=lambda kind: kind.__name__)
 def test_nan_comes_up_when_asked_for(kind: type[Value]) -> None:
     reach(STRATEGIES[kind](allow_nan=True), lambda value: any(map(is_nan, parts(value))))

@@ -251,6 +251,7 @@ def many_messages(count: int) -> list[Message]:
     return found
 
 
+@pytest.mark.slow
 @needs_flatc
 def test_flatc_reads_what_we_write() -> None:
     messages = many_messages(400)
@@ -259,6 +260,7 @@ def test_flatc_reads_what_we_write() -> None:
         assert exact(Message.from_json(text)) == exact(message, as_printed)
 
 
+@pytest.mark.slow
 @needs_flatc
 def test_we_read_what_flatc_writes() -> None:
     messages = many_messages(400)

@@ -32,6 +32,8 @@ from batprotocol.model import (
 from batprotocol.testing import strategies as bat
 from batprotocol.wire import reader
 
+pytestmark = pytest.mark.slow
+
 MUCH_MEMORY = 64e6
 
 

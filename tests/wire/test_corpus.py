@@ -17,6 +17,8 @@ from batprotocol.errors import DecodeError
 from batprotocol.model import BATSIM_TO_EDC, EDC_TO_BATSIM, EDCHelloEvent, Message, SimulationBeginsEvent
 from batprotocol.wire import frames, reader, tree
 
+pytestmark = pytest.mark.slow
+
 KEPT = tuple(sorted((DATA / "runs").glob("*.tar.xz")))
 every_run = pytest.mark.parametrize("archive", runs(), ids=lambda archive: archive.name.removesuffix(".tar.xz"))
 

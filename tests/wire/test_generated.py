@@ -20,6 +20,8 @@ sys.path.append(str(ROOT / "tools"))
 
 from in_place import place_engine
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:

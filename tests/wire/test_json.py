@@ -99,6 +99,7 @@ def test_every_text_survives(text: str) -> None:
         assert model.Message.from_json(raw.encode()) == message
 
 
+@pytest.mark.slow
 def test_all_of_unicode_survives() -> None:
     everything = "".join(map(chr, (*range(0xD800), *range(0xE000, 0x110000))))
     message = model.Message(0.0, (model.RejectJobEvent(job_id=everything),))
@@ -132,6 +133,7 @@ def test_the_standard_library_reads_it(message: model.Message) -> None:
         assert exact(model.Message.from_json(again), one_nan) == exact(message, one_nan)
 
 
+@pytest.mark.slow
 @needs_flatc
 @given(st.lists(bat.messages(chronological=False, max_events=4), min_size=4, max_size=8))
 def test_flatc_reads_it(messages: list[model.Message]) -> None:
@@ -375,6 +377,7 @@ BOMBS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_bombs_do_not_go_off(bomb: str) -> None:
     """None is a message; each is refused in a time that is in proportion to its size, and without recursion."""

@@ -59,6 +59,7 @@ def disagreements(texts: Sequence[bytes]) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @needs_known_flatc
 @pytest.mark.parametrize("group", GROUPS)
 def test_flatc_agrees(group: str) -> None:

@@ -40,6 +40,7 @@ TOTAL = 100_000
 PARTS = 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("format", fuzz.FORMATS)
 def test_changed_messages(format: str, part: int) -> None:
@@ -72,6 +73,7 @@ def test_every_word_changed(message: Message) -> None:
             fuzz.check("binary", bytes(changed), careful=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("message", SMALL, ids=["end", "two", "profile", "call"])
 def test_every_character_changed(message: Message) -> None:
     """Every character of small messages put out, and each that means something put in its place and before it."""
@@ -172,6 +174,7 @@ def command(folder: Path, *arguments: str, program: str = "") -> subprocess.Comp
     return subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_command_counts(tmp_path: Path) -> None:
     done = command(tmp_path, "--count", "300", "--seed", "5")
     assert (done.returncode, done.stderr) == (0, "")
@@ -181,12 +184,14 @@ def test_the_command_counts(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_command_goes_on_for_some_time(tmp_path: Path) -> None:
     done = command(tmp_path, "--seconds", "0.2", "--format", "json", "--engine", "python")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("engines python, seed 0; ")
 
 
+@pytest.mark.slow
 def test_the_command_saves_what_it_finds(tmp_path: Path) -> None:
     program = (
         f"sys.path.insert(0, {str(ROOT)!r})\nimport batprotocol.wire.reader as reader\nreader.read = lambda data: 1 / 0"

@@ -60,6 +60,7 @@ def test_both_engines_write_the_same_json(message: Message) -> None:
     assert native == json.dumps(message)
 
 
+@pytest.mark.slow
 def test_the_usual_is_read_and_written_natively() -> None:
     """Nothing that was recorded from a real Batsim is left to the slow ways."""
     from batprotocol.wire import _native
@@ -128,6 +129,7 @@ def _samples() -> list[bytes]:
     return by_size[:: max(1, len(by_size) // 25)]
 
 
+@pytest.mark.slow
 def test_memory_stays_flat() -> None:
     """References and blocks do not grow with the number of messages read and written, right or wrong."""
     samples = _samples()
@@ -163,6 +165,7 @@ def test_memory_stays_flat() -> None:
     assert max(growth) < 100, growth
 
 
+@pytest.mark.slow
 def test_threads() -> None:
     samples = _samples()
     expected = [binary.engine("python").decode(data) for data in samples]
