@@ -111,20 +111,11 @@ class _WireTalk(Talk):
         return True
 
     def _look_around(self, began: float, seconds: float) -> None:
-        while self._monitor.poll(0):
-            event = int.from_bytes(self._monitor.recv_multipart()[0][:2], "little")
-            self._was_connected = self._was_connected or event == zmq.EVENT_CONNECTED
-            self._gone_since = time.monotonic() if event == zmq.EVENT_DISCONNECTED else None
+        self._watch_connection()
         now = time.monotonic()
         if self._program is not None and not self._program.is_alive:
-            if self._socket.poll(0):
-                return  # its last words
-            self.dead = True
-            if not self._was_connected and len(self.log) == 1:
-                last = self._program.output()
-                said = f", and last printed:\n{last}" if last else ""
-                raise CannotRun(0, f"{self._program.end} without having listened at {self._endpoint}{said}")
-            raise Misconduct("edc.died", f"{self._program.end} while a reply was due")
+            self._mourn(self._program)
+            return
         if self._program is None and self._gone_since is not None and now - self._gone_since > _GRACE:
             self.dead = True
             raise Misconduct("edc.died", "it closed the connection while a reply was due")
@@ -134,6 +125,28 @@ class _WireTalk(Talk):
                 raise CannotRun(0, f"nobody listens at {self._endpoint}")
             nobody = "" if self._was_connected else f": nothing listens at {self._endpoint}"
             raise Misconduct("edc.silent", f"no answer within {seconds:g} seconds{nobody}")
+
+    def _watch_connection(self) -> None:
+        while self._monitor.poll(0):
+            event = int.from_bytes(self._monitor.recv_multipart()[0][:2], "little")
+            self._was_connected = self._was_connected or event == zmq.EVENT_CONNECTED
+            self._gone_since = time.monotonic() if event == zmq.EVENT_DISCONNECTED else None
+
+    def _mourn(self, program: _Program) -> None:
+        """The program has ended. What it said last may still be on its way, but not after the connection is closed."""
+        until = time.monotonic() + _GRACE
+        while time.monotonic() < until and (self._gone_since is None or not self._was_connected):
+            if self._socket.poll(round(_TICK * 1000)):
+                return
+            self._watch_connection()
+        if self._socket.poll(0):
+            return
+        self.dead = True
+        if not self._was_connected and len(self.log) == 1:
+            last = program.output()
+            said = f", and last printed:\n{last}" if last else ""
+            raise CannotRun(0, f"{program.end} without having listened at {self._endpoint}{said}")
+        raise Misconduct("edc.died", f"{program.end} while a reply was due")
 
     def details(self) -> str:
         return "" if self._program is None else self._program.output()
