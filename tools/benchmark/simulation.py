@@ -22,11 +22,10 @@ from typing import NamedTuple
 sys.path.append(str(Path(__file__).resolve().parent.parent.parent))
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
-from benchmark.report import table
-
 from batprotocol.cli.run import load
 from batprotocol.model import DelayProfile
 from batprotocol.simulator import Platform, StaticJob, Workload, WorkloadProfile, simulate
+from benchmark.report import table
 
 __all__ = ["Cost", "main", "simulated"]
 
