@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect, bisect_left
+from itertools import islice
 from typing import NamedTuple
 
 from fcfs import FCFS
@@ -21,37 +23,72 @@ class Reservation(NamedTuple):
     spare: int
 
 
+class Ending(NamedTuple):
+    """When a running job will end at the latest. Of those that end together, the one that started first comes first."""
+
+    time: float
+    number: int
+    hosts: int
+    """How many it has."""
+
+
 class EASY(FCFS):
-    """Jobs are expected to last as long as their walltime; those without one are expected never to end."""
+    """Jobs are expected to last as long as their walltime; those without one are expected never to end.
+
+    Of the running jobs that end just when the first job is to start, those count as free that it needs, in the order of
+    their start; Batsim's own EASY takes the one that started last first. So another number of hosts can be left to
+    backfill, and the two decide differently, where jobs of unlike sizes end at the same time.
+
+    A turn takes as long as the part of the queue that it looks at: as far as there are free hosts, and `depth` jobs.
+    """
+
+    depth: int | None = None
+    """How many jobs behind the first one are looked at in a turn; None: all."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.expected_end: dict[str, float] = {}
+        self.started = 0
+        self.endings: list[Ending] = []  # the next one first
+        self.ending_of: dict[str, Ending] = {}
 
     def on_job_completed(self, event: JobCompletedEvent) -> None:
         super().on_job_completed(event)
-        self.expected_end.pop(event.job_id, None)
+        ending = self.ending_of.pop(event.job_id, None)
+        if ending is not None:
+            del self.endings[bisect_left(self.endings, ending)]
 
     def decide(self) -> None:
         super().decide()  # all that can start in the order of the queue
-        if not self.queue:
-            return
-        first, *others = self.queue.items()
-        reservation = self.reserve(first[1])
-        for job_id, job in others:
-            if job.resource_request > len(self.free):
-                continue
-            if self.end_of(job) <= reservation.start:
-                self.start(job_id)
-            elif job.resource_request <= reservation.spare:
-                self.start(job_id)
-                reservation = reservation._replace(spare=reservation.spare - job.resource_request)
+        if self.queue and self.free:
+            for job_id in self.backfill():
+                del self.queue[job_id]
 
-    def start(self, job_id: str) -> None:
-        end = self.end_of(self.queue[job_id])
-        super().start(job_id)
+    def backfill(self) -> list[str]:
+        """Start jobs that do not delay the first one; which. They are still in the queue, as it is being read."""
+        jobs = iter(self.queue.items())
+        reservation = self.reserve(next(jobs)[1])
+        free, started = self.free.bit_count(), []
+        for job_id, job in islice(jobs, self.depth):
+            size = job.resource_request
+            if size > free:
+                continue
+            in_time = self.end_of(job) <= reservation.start
+            if in_time or size <= reservation.spare:
+                self.start(job_id, job)
+                started.append(job_id)
+                if not in_time:
+                    reservation = reservation._replace(spare=reservation.spare - size)
+                free = self.free.bit_count()
+                if not free:
+                    break
+        return started
+
+    def start(self, job_id: str, job: Job) -> None:
+        super().start(job_id, job)
         if job_id in self.running:
-            self.expected_end[job_id] = end
+            self.started += 1
+            ending = self.ending_of[job_id] = Ending(self.end_of(job), self.started, job.resource_request)
+            self.endings.insert(bisect(self.endings, ending), ending)
 
     def end_of(self, job: Job) -> float:
         """When a job would end that starts now."""
@@ -59,9 +96,9 @@ class EASY(FCFS):
 
     def reserve(self, job: Job) -> Reservation:
         """The earliest time at which enough of the running jobs will have ended."""
-        free = len(self.free)
-        for job_id in sorted(self.expected_end, key=self.expected_end.__getitem__):
-            free += len(self.running[job_id])
+        free = self.free.bit_count()
+        for ending in self.endings:
+            free += ending.hosts
             if free >= job.resource_request:
-                return Reservation(self.expected_end[job_id], free - job.resource_request)
+                return Reservation(ending.time, free - job.resource_request)
         return Reservation(math.inf, 0)

@@ -15,6 +15,7 @@ from fcfs import FCFS
 
 from batprotocol import (
     EDCRequestedSimulationFeatures,
+    Job,
     JobsKilledEvent,
     KillProgress,
     KillProgressAtomicProfile,
@@ -50,8 +51,8 @@ class Killer(FCFS):
         if isinstance(wanted, dict):
             self.limit = int(wanted.get("limit", self.limit))
 
-    def start(self, job_id: str) -> None:
-        super().start(job_id)
+    def start(self, job_id: str, job: Job) -> None:
+        super().start(job_id, job)
         if job_id in self.running:
             self.reply.add_call_me_later(job_id, OneShot(math.ceil(self.now) + self.limit))
 

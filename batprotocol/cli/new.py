@@ -35,7 +35,9 @@ Test it, with pytest installed (pip install pytest): pytest test_$module.py
 
 from __future__ import annotations
 
-from batprotocol import Job, JobCompletedEvent, JobSubmittedEvent, SimulationBeginsEvent
+from collections import deque
+
+from batprotocol import JobCompletedEvent, JobSubmittedEvent, SimulationBeginsEvent
 from batprotocol.edc import Scheduler
 from procset import ProcSet
 
@@ -54,7 +56,7 @@ class $class_name(Scheduler):
     def __init__(self) -> None:
         self.hosts = ProcSet()  # all hosts that execute jobs
         self.free = ProcSet()  # those that have nothing to do
-        self.queue: dict[str, Job] = {}  # the jobs that wait, in the order of their submission
+        self.queue: deque[JobSubmittedEvent] = deque()  # the jobs that wait, in the order of their submission
         self.running: dict[str, ProcSet] = {}  # the jobs that run, and their hosts
 
     def on_simulation_begins(self, event: SimulationBeginsEvent) -> None:
@@ -65,21 +67,19 @@ class $class_name(Scheduler):
         if event.job.resource_request > len(self.hosts):
             self.reply.add_reject_job(event.job_id)
         else:
-            self.queue[event.job_id] = event.job
+            self.queue.append(event)
 
     def on_job_completed(self, event: JobCompletedEvent) -> None:
         self.free |= self.running.pop(event.job_id)
 
     def decide(self) -> None:
         """Called once for each message, when all its events have been told."""
-        for job_id, job in list(self.queue.items()):
-            if job.resource_request > len(self.free):
-                break  # the first job waits, and with it all others
-            hosts = ProcSet(*self.free[: job.resource_request])
-            self.reply.add_execute_job(job_id, hosts)
-            self.running[job_id] = hosts
+        while self.queue and self.queue[0].job.resource_request <= len(self.free):  # else the first job waits, and all
+            event = self.queue.popleft()
+            hosts = ProcSet(*self.free[: event.job.resource_request])
+            self.reply.add_execute_job(event.job_id, hosts)
+            self.running[event.job_id] = hosts
             self.free -= hosts
-            del self.queue[job_id]
 ''')
 
 _TEST: Final = Template('''\

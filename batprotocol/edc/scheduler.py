@@ -301,11 +301,15 @@ def attend_to(scheduler: Scheduler) -> Callable[[Turn], None]:
 
     def attend(turn: Turn) -> None:
         scheduler._turn = turn
+        goes_on = decides
         for event in turn.message.events:
-            method = overridden.get(type(event))
+            kind = type(event)
+            method = overridden.get(kind)
             if method is not None:
                 method(event)
-        if decides and LAST_EVENTS.isdisjoint(map(type, turn.message.events)):
+            if kind in LAST_EVENTS:
+                goes_on = False
+        if goes_on:
             scheduler.decide()
 
     return attend

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from batprotocol.model import JobAndProgress, ProbeDataEmittedEvent
 from batprotocol.simulator.inputs import Submission, TimedEvent
@@ -23,41 +25,41 @@ __all__ = [
 ]
 
 
-class Greeting(NamedTuple):
+class Greeting(msgspec.Struct, frozen=True):
     """A submitter is there."""
 
 
-class Submitted(NamedTuple):
+class Submitted(msgspec.Struct, frozen=True):
     """Jobs of a workload are submitted together."""
 
     jobs: list[Submission]
 
 
-class Occurred(NamedTuple):
+class Occurred(msgspec.Struct, frozen=True):
     """External events of a list occur together."""
 
     events: list[TimedEvent]
 
 
-class AllJobsSubmitted(NamedTuple):
+class AllJobsSubmitted(msgspec.Struct, frozen=True):
     """A workload has no more jobs."""
 
 
-class AllEventsInjected(NamedTuple):
+class AllEventsInjected(msgspec.Struct, frozen=True):
     """A list has no more external events."""
 
 
-class Ready(NamedTuple):
+class Ready(msgspec.Struct, frozen=True):
     """All decisions of the last reply have been told."""
 
 
-class JobEnded(NamedTuple):
+class JobEnded(msgspec.Struct, frozen=True):
     """A job has ended by itself."""
 
     job: Any
 
 
-class JobsKilled(NamedTuple):
+class JobsKilled(msgspec.Struct, frozen=True):
     """What was to be killed is dead, or had ended before."""
 
     jobs: list[Any]
@@ -65,27 +67,27 @@ class JobsKilled(NamedTuple):
     progresses: list[JobAndProgress]
 
 
-class CallDue(NamedTuple):
+class CallDue(msgspec.Struct, frozen=True):
     """A one-shot call is due."""
 
     call_me_later_id: str
 
 
-class Triggered(NamedTuple):
+class Triggered(msgspec.Struct, frozen=True):
     """Periodic calls and probes are due."""
 
     calls: list[tuple[str, bool]]
     data: list[tuple[str, ProbeDataEmittedEvent | None, bool]]
 
 
-class Stopped(NamedTuple):
+class Stopped(msgspec.Struct, frozen=True):
     """A periodic call or probe has been stopped."""
 
     id: str
     is_probe: bool
 
 
-class Switched(NamedTuple):
+class Switched(msgspec.Struct, frozen=True):
     """A host has been turned on or off."""
 
     host: int

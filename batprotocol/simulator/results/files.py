@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from batprotocol.model import FinalJobState
 from batprotocol.simulator.results.observing import (
+    SHORTEST,
     EnergyRow,
     JobRow,
     MachineStatesRow,
@@ -28,6 +30,7 @@ _JOBS: Final = (
 _MACHINE_STATES: Final = "time,nb_sleeping,nb_switching_on,nb_switching_off,nb_idle,nb_computing"
 _PSTATE_CHANGES: Final = "time,machine_id,new_pstate"
 _CONSUMED_ENERGY: Final = "time,energy,event_type,wattmin,epower"
+_QUOTED: Final = re.compile('["\n\r]')
 _BUFFER: Final = 1 << 16
 
 
@@ -36,15 +39,14 @@ class _Table:
 
     def __init__(self, path: str, header: str) -> None:
         self.path = path
-        self._lines: list[bytes] = []
-        self._waiting = 0
+        self._lines: list[str] = []
+        self._waiting = 0  # characters
         with open(path, "wb") as file:
             self._written = file.write(header.encode() + b"\n")
 
     def add(self, line: str) -> None:
-        data = line.encode() + b"\n"
-        self._lines.append(data)
-        self._waiting += len(data)
+        self._lines.append(line)
+        self._waiting += len(line)
         if self._waiting >= _BUFFER:
             self.flush()
 
@@ -53,8 +55,8 @@ class _Table:
             with open(self.path, "r+b") as file:
                 file.truncate(self._written)  # what another copy has written since is not ours
                 file.seek(self._written)
-                file.write(b"".join(self._lines))
-            self._written += self._waiting
+                self._lines.append("")
+                self._written += file.write("\n".join(self._lines).encode())
             self._lines.clear()
             self._waiting = 0
 
@@ -137,13 +139,17 @@ class ResultFiles(Observer):
 def job_line(row: JobRow) -> str:
     """The line of a job in jobs.csv, without its end."""
     walltime = -1.0 if row.requested_time is None else row.requested_time
+    names = f"{row.job_id},{row.workload_name},{row.profile}"
+    if names.count(",") > 2 or _QUOTED.search(names):
+        names = f"{_field(row.job_id)},{_field(row.workload_name)},{_field(row.profile)}"
     head = (
-        f"{_field(row.job_id)},{_field(row.workload_name)},{_field(row.profile)},{row.submission_time:f},"
-        f"{row.requested_number_of_resources},{walltime:f},{row.success:d},{row.final_state.name},"
+        f"{names},{row.submission_time:f},{row.requested_number_of_resources},{walltime:f},{row.success:d},"
+        f"{row.final_state.name},"
     )
-    start, runtime = row.starting_time, row.shown_execution_time
+    start, runtime = row.starting_time, row.execution_time
     if start is None or runtime is None:
         return f"{head},,,,,,,,"
+    runtime = runtime or SHORTEST
     finish = start + runtime
     turnaround = finish - row.submission_time
     energy = "" if row.consumed_energy is None else f"{row.consumed_energy:f}"
@@ -155,7 +161,7 @@ def job_line(row: JobRow) -> str:
 
 def _field(text: str) -> str:
     """A text as CSV has it: in quotes if it needs them."""
-    if any(character in text for character in ',"\n\r'):
+    if "," in text or _QUOTED.search(text):
         return '"' + text.replace('"', '""') + '"'
     return text
 

@@ -177,18 +177,25 @@ class Observer:
 
 
 class Observers(Observer):
-    """Several observers as one; each is told everything, in the order given."""
+    """Several observers as one; each is told everything that it listens to, in the order given."""
 
     def __init__(self, observers: Iterable[Observer]) -> None:
         self.observers = tuple(observers)
+        self._of_jobs = [each.job_ended for each in self._listening_to("job_ended")]
+        self._of_states = [each.machine_states for each in self._listening_to("machine_states")]
+
+    def _listening_to(self, method: str) -> Iterable[Observer]:
+        """Those whose own this method is: of what happens for each job, the others need not even be told."""
+        nothing = getattr(Observer, method)
+        return (each for each in self.observers if getattr(type(each), method) is not nothing)
 
     def job_ended(self, row: JobRow) -> None:
-        for observer in self.observers:
-            observer.job_ended(row)
+        for tell in self._of_jobs:
+            tell(row)
 
     def machine_states(self, row: MachineStatesRow) -> None:
-        for observer in self.observers:
-            observer.machine_states(row)
+        for tell in self._of_states:
+            tell(row)
 
     def pstates_changed(self, row: PStateRow) -> None:
         for observer in self.observers:

@@ -31,21 +31,22 @@ class StepSeries:
 
     def add(self, start: float, end: float, amount: float) -> None:
         """Let `amount` hold from `start` to `end`, in seconds."""
-        start, end = max(start, 0.0), max(end, 0.0)
+        if start < 0.0:
+            start = 0.0
         if end <= start:
             return
         self.area += amount * (end - start)
-        self._end = max(self._end, end)
-        self._width = self._width or 2 * end / _BINS
-        while end >= self._width * _BINS:
-            self._double()
-        self._change(start, amount)
-        self._change(end, -amount)
-
-    def _change(self, time: float, amount: float) -> None:
-        bin = int(time / self._width)
-        self._areas[bin] += amount * ((bin + 1) * self._width - time)
-        self._steps[bin + 1] += amount
+        if end > self._end:
+            self._end = end
+            self._width = self._width or 2 * end / _BINS
+            while end >= self._width * _BINS:
+                self._double()
+        areas, steps, width = self._areas, self._steps, self._width
+        first, last = int(start / width), int(end / width)
+        areas[first] += amount * ((first + 1) * width - start)
+        steps[first + 1] += amount
+        areas[last] -= amount * ((last + 1) * width - end)
+        steps[last + 1] -= amount
 
     def _double(self) -> None:
         """Make one bin of every two."""

@@ -22,7 +22,8 @@ class _Spread:
 
     def add(self, value: float) -> None:
         self.total += value
-        self.maximum = max(self.maximum, value)
+        if value > self.maximum:
+            self.maximum = value
 
     def mean(self, count: int) -> float:
         return self.total / count if count else math.nan
@@ -54,17 +55,19 @@ class Statistics(Observer):
 
     def job_ended(self, row: JobRow) -> None:
         self.counts[row.final_state] += 1
-        start, runtime = row.starting_time, row.shown_execution_time
+        submission, start, runtime = row.submission_time, row.starting_time, row.shown_execution_time
         if start is None or runtime is None:
             return
         finish = start + runtime
-        turnaround = finish - row.submission_time
-        self.waiting.add(start - row.submission_time)
+        turnaround = finish - submission
+        self.waiting.add(start - submission)
         self.turnaround.add(turnaround)
         self.slowdown.add(turnaround / runtime)
-        self.first_submission = min(self.first_submission, row.submission_time)
-        self.last_finish = max(self.last_finish, finish)
-        self.queue.add(row.submission_time, start, 1)
+        if submission < self.first_submission:
+            self.first_submission = submission
+        if finish > self.last_finish:
+            self.last_finish = finish
+        self.queue.add(submission, start, 1)
         self.computing.add(start, finish, row.host_count)
 
     def ended(self, totals: Totals) -> None:

@@ -1,0 +1,117 @@
+"""What a turn of the schedulers in examples/ and of `batproto new` costs: the same, however many jobs wait.
+
+Work is counted, not timed: lines of Python, and bytes for what is copied.
+"""
+
+from __future__ import annotations
+
+import doctest
+import sys
+import tracemalloc
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+from replay import HOSTS, begins, completed, said
+from support import ROOT
+
+from batprotocol import model
+from batprotocol.cli.new import example_scheduler
+from batprotocol.cli.run import load
+from batprotocol.edc import Scheduler
+from batprotocol.edc.scheduler import attend_to, hello_of
+from batprotocol.edc.session import Session
+
+FCFS = load(f"{ROOT}/examples/fcfs.py:FCFS")
+EASY = load(f"{ROOT}/examples/easy_backfilling.py:EASY")
+Turn = Callable[[model.Message], tuple[int, int]]
+
+
+def player(scheduler: Scheduler) -> Turn:
+    """What lets a scheduler answer a message, and gives the lines that ran and the bytes that were needed for it."""
+    session = Session(lambda text: hello_of(scheduler, text))
+    session.hear_init("")
+    attend = attend_to(scheduler)
+
+    def answer(message: model.Message) -> tuple[int, int]:
+        turn = session.hear(message)
+        lines = 0
+
+        def count(frame: FrameType, what: str, argument: object) -> Any:
+            nonlocal lines
+            lines += what == "line"
+            return count
+
+        sys.settrace(count)
+        tracemalloc.start()
+        try:
+            attend(turn)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+            sys.settrace(None)
+        session.say()
+        return lines, peak
+
+    return answer
+
+
+def jobs(now: float, first: int, count: int, size: int) -> model.Message:
+    job = model.Job(resource_request=size, walltime=100.0, profile_id="w0!delay")
+    profile = model.ProfileAndId("w0!delay", model.DelayProfile(10.0))
+    return said(
+        now,
+        *(
+            model.JobSubmittedEvent(job_id=f"w0!{number}", job=job, submission_time=now, profile=profile)
+            for number in range(first, first + count)
+        ),
+    )
+
+
+def costs(scheduler: Scheduler, waiting: int, held: int) -> list[tuple[int, int]]:
+    """The costs of two turns, one after some jobs were queued: another job comes, and the one that runs ends.
+
+    Args:
+        scheduler: must be new.
+        waiting: how many jobs wait, each for all hosts.
+        held: how many hosts the job holds that runs.
+    """
+    turn = player(scheduler)
+    turn(begins())
+    turn(jobs(1.0, 0, 1, held))
+    turn(jobs(2.0, 1, waiting, HOSTS))
+    return [turn(jobs(3.0, waiting + 1, 1, HOSTS)), turn(completed(4.0, "w0!0"))]
+
+
+class Shortsighted(EASY):  # type: ignore[valid-type,misc]  # it is loaded as the command does
+    depth = 5
+
+
+@pytest.mark.parametrize(
+    ("make", "held"),
+    [
+        (FCFS, HOSTS),
+        (FCFS, 1),
+        (example_scheduler(), HOSTS),
+        (example_scheduler(), 1),
+        (EASY, HOSTS),
+        (Shortsighted, 1),
+    ],
+)
+def test_a_turn_costs_the_same_however_many_jobs_wait(make: type[Scheduler], held: int) -> None:
+    costs(make(), 10, held)  # what is imported and compiled comes first
+    few, many = (costs(make(), waiting, held) for waiting in (10, 5_000))
+    assert [lines for lines, _ in few] == [lines for lines, _ in many]
+    assert max(peak for _, peak in many) < max(peak for _, peak in few) + 2_000  # a copy of the queue takes 40,000
+
+
+def test_easy_looks_as_far_as_it_is_told() -> None:
+    """While a host is free, each job that waits may be the one that fits."""
+    (all_of_them, _), (some, _) = costs(EASY(), 1_000, 1), costs(Shortsighted(), 1_000, 1)
+    assert all_of_them[0] > 1_000 > some[0]
+
+
+def test_the_helpers_do_as_they_say() -> None:
+    assert doctest.testmod(sys.modules[FCFS.__module__]).failed == 0
+    assert doctest.testmod(sys.modules[FCFS.__module__]).attempted

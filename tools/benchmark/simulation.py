@@ -1,0 +1,94 @@
+"""How fast the embedded Batsim simulates: FCFS in the same process, on 1,000 hosts, with the rules on.
+
+A job takes one host for a fixed time (a delay), and one is submitted each second of the simulation, so about as many
+run at once as the delay has seconds. The result files are written. Every simulation is a process of its own, for its
+peak of memory; the processor's time of `simulate` alone counts, in all threads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import resource
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from time import process_time
+from typing import NamedTuple
+
+# Run as a script, it measures the installed batprotocol, or without one the source tree.
+sys.path.append(str(Path(__file__).resolve().parent.parent.parent))
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+
+from batprotocol.cli.run import load
+from batprotocol.model import DelayProfile
+from batprotocol.simulator import Platform, StaticJob, Workload, WorkloadProfile, simulate
+from benchmark.report import table
+
+__all__ = ["Cost", "main", "simulated"]
+
+FCFS = f"{Path(__file__).resolve().parent.parent.parent / 'examples' / 'fcfs.py'}:FCFS"
+HOSTS = 1000
+FEW = 1_000
+RUNNING = (10, 500)
+"""How many jobs run at once."""
+
+
+class Cost(NamedTuple):
+    """What simulations took: seconds of processor time for each job, and the peak of the process's memory in MB."""
+
+    seconds: float
+    megabytes: float
+
+
+def workload(jobs: int, running: int) -> Workload:
+    """One job a second, so that so many run at once."""
+    static = (StaticJob(f"{number}", float(number), 1, "delay") for number in range(jobs))
+    return Workload(static, {"delay": WorkloadProfile(DelayProfile(running - 0.5))})
+
+
+def simulated(jobs: int, running: int, times: int) -> Cost:
+    """What it costs to simulate so many jobs: the median of so many times."""
+    given, platform, scheduler = workload(jobs, running), Platform.homogeneous(HOSTS), load(FCFS)
+    samples = []
+    for _ in range(times):
+        with tempfile.TemporaryDirectory() as folder:
+            start = process_time()
+            result = simulate(platform, given, scheduler(), output=f"{folder}/")
+            samples.append((process_time() - start) / jobs)
+            assert result.nb_jobs == jobs, result
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2)
+    return Cost(statistics.median(samples), peak)
+
+
+def measured(many: int, rounds: int) -> Iterator[tuple[int, int, Cost]]:
+    """The costs of few and of many jobs, each with few and with many running."""
+    context = multiprocessing.get_context("spawn")
+    for running in RUNNING:
+        samples: dict[int, list[Cost]] = {FEW: [], many: []}
+        for _ in range(rounds):
+            for jobs in samples:
+                with context.Pool(1) as pool:
+                    samples[jobs].append(pool.apply(simulated, (jobs, running, 9 if jobs == FEW else 1)))
+        for jobs, costs in samples.items():
+            yield running, jobs, Cost(statistics.median(cost.seconds for cost in costs), costs[0].megabytes)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="20,000 jobs instead of a million")
+    given = parser.parse_args(arguments)
+    rows = [["running at once", "jobs", "jobs/s", "µs per job", "of that of 1,000 jobs", "peak memory"]]
+    few = 0.0
+    for running, jobs, cost in measured(20_000 if given.quick else 1_000_000, 3 if given.quick else 1):
+        few = cost.seconds if jobs == FEW else few
+        speed, micro = f"{1 / cost.seconds:,.0f}", f"{cost.seconds * 1e6:.1f}"
+        rows.append([f"{running}", f"{jobs:,}", speed, micro, f"{cost.seconds / few:.2f}x", f"{cost.megabytes:.0f} MB"])
+    print(f"Simulating FCFS, one host a job, {HOSTS:,} hosts:\n\n{table(rows, markdown=False)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
