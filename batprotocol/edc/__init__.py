@@ -5,8 +5,8 @@ the loop in their own hands. Both are thin shells around `Session`, which knows 
 Batsim would abort on is refused before it is sent.
 
 A frame goes from `channel` (the socket, at what `endpoints` lets be bound) through `server` (the loop) to `session`,
-which makes a turn of it; `scheduler` fills in its `reply`, and the answer goes the same way back. `recording` writes
-both down. `running` puts it all together for a whole program, which `signals` may end.
+which makes a turn of it; `scheduler` fills in its `reply`, and the answer goes the same way back. `running` puts it all
+together for a whole program, which `signals` may end.
 """
 
 from __future__ import annotations

@@ -226,6 +226,6 @@ def test_recorded_runs_are_read_by_the_command(tmp_path: Path, format: str, name
 
 
 def test_folders_that_hold_something_are_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "precious").write_text("")
-    with pytest.raises(FileExistsError, match="not empty"):
+    (tmp_path / "00000-b2e.bin").write_text("")
+    with pytest.raises(FileExistsError, match="holds messages already"):
         Recorder(tmp_path)

@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from batprotocol.conversation import DEFAULT_RULE_SET, RULE_SETS
+from batprotocol.model import Direction
 from batprotocol.model.value import Value
-from batprotocol.simulator import DecisionComponent, Player, Recorder
+from batprotocol.recording import Recorder
+from batprotocol.simulator import DecisionComponent, Player
 from batprotocol.testing.conformance.playing import Finding
 from batprotocol.testing.conformance.report import Report
 from batprotocol.testing.conformance.rules import ALL_RULES, explained
@@ -134,7 +136,7 @@ def save(finding: Finding, path: str | os.PathLike[str], format: str | None = No
 
     Args:
         finding: the finding.
-        path: the archive, if it ends with `.tar.xz`, else the folder, which must be empty.
+        path: the archive, if it ends with `.tar.xz`, else the folder; nothing is overwritten.
         format: "binary" or "json", for what can be read; None: as it was said.
 
     Raises:
@@ -142,7 +144,7 @@ def save(finding: Finding, path: str | os.PathLike[str], format: str | None = No
     """
     with Recorder(path) as recorder:
         for direction, data in encoded(finding.log, format):
-            recorder.frame(direction, data)
+            recorder.write(Direction(direction), data)
 
 
 def _lines(finding: Finding) -> Iterator[str]:

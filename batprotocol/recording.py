@@ -16,11 +16,10 @@ import io
 import lzma
 import mmap
 import os
-import time
 from contextlib import suppress
 from threading import Event, Thread
 from types import TracebackType
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from batprotocol.model import Direction
 
@@ -48,6 +47,8 @@ END: Final = 2 * BLOCK
 
 _ENDS: Final = {Direction.BATSIM_TO_EDC: b"-b2e.bin", Direction.EDC_TO_BATSIM: b"-e2b.bin"}
 
+_Recorder = TypeVar("_Recorder", bound="Recorder")
+
 
 class Recorder:
     """Records a conversation.
@@ -68,7 +69,6 @@ class Recorder:
         self._file = os.open(journal, flags, 0o666)
         self._map: mmap.mmap | None = None
         self._number = self._end = self._room = 0
-        self._since = int(time.time())
         self._widen()
         self._written: dict[int, tuple[bytes, int]] = {}
         self._packer = _Packer(journal, sink) if sink is not None else None
@@ -103,7 +103,7 @@ class Recorder:
     def _widen(self) -> None:
         """Make room in the names for the number of the next message."""
         self._digits = len(b"%05d" % self._number)
-        self._around = {direction: _around(end, self._digits, self._since) for direction, end in _ENDS.items()}
+        self._around = {direction: _around(end, self._digits) for direction, end in _ENDS.items()}
 
     def _size(self, size: int) -> tuple[bytes, int]:
         """How a size is written, and what it adds to the checksum."""
@@ -142,7 +142,7 @@ class Recorder:
         if self._packer is not None:
             self._packer.finish(self._end)
 
-    def __enter__(self) -> Recorder:
+    def __enter__(self: _Recorder) -> _Recorder:
         return self
 
     def __exit__(
@@ -151,13 +151,14 @@ class Recorder:
         self.close()
 
 
-def _around(end: bytes, digits: int, since: int) -> tuple[bytes, bytes, bytes, int]:
+def _around(end: bytes, digits: int) -> tuple[bytes, bytes, bytes, int]:
     """What is between the number, the size and the checksum in the header of a member, and the checksum of all this.
 
-    It is the header of POSIX.1-1988, from whose checksum the checksum is left out, as if it were spaces.
+    It is the header of POSIX.1-1988, from whose checksum the checksum is left out, as if it were spaces. Its time is
+    none, so that what was said twice is recorded twice in the same bytes.
     """
     before = end.ljust(100 - digits, b"\0") + b"0000644\0" + b"0000000\0" * 2
-    middle = b"\0%011o\0" % since
+    middle = b"\0%011o\0" % 0
     after = (b"\0 0" + bytes(100) + b"ustar\00000").ljust(BLOCK - 154, b"\0")
     return before, middle, after, sum(before) + sum(middle) + sum(after) + 7 * ord(" ")
 

@@ -18,12 +18,12 @@ from processes import ENVIRONMENT
 from replay import PATIENCE, InThread, Peer, begins, begun, ends, said, submitted
 from simulations import ANY_PORT, Everywhere
 
-from batprotocol import DecodeError, Direction
+from batprotocol import DecodeError, Direction, recording
 from batprotocol.cli import sources
 from batprotocol.conversation import check
-from batprotocol.edc import recording, run
-from batprotocol.edc.recording import Recorder
+from batprotocol.edc import run
 from batprotocol.errors import PeerGone
+from batprotocol.recording import Recorder
 from batprotocol.wire import frames
 
 WITHOUT_ENGINE = True
@@ -128,7 +128,7 @@ def test_a_full_disk_is_an_error(tmp_path: Path) -> None:
     program = """
 import resource, signal, sys
 from batprotocol import Direction
-from batprotocol.edc.recording import Recorder
+from batprotocol.recording import Recorder
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (3_000_000, 3_000_000))
 recorder = Recorder(sys.argv[1])
