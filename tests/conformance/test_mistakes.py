@@ -40,7 +40,7 @@ SAID = {
     "CountsHosts": "job.host-stores",
     "UsesStorages": "job.host-stores",
     "SleepsWithJobs": "job.host-asleep",
-    "CommaSeparated": "hosts.syntax",
+    "CommaSeparated": "hosts.syntax hosts.misread",
     "KillsEnded": "job.kill-state",
     "KillsJustEnded": "job.kill-state",
     "KillsInCompletion": "job.kill-state",

@@ -147,6 +147,7 @@ class _Game:
             rules=rules,
             arguments=("batprotocol", "conformance"),
         )
+        self._has_storages = bool(case.platform.storage_hosts)
         self._inputs_left = bool(case.workloads), bool(case.events)
         self._idle = 0
 
@@ -239,6 +240,7 @@ class _Game:
             counts[type(event).__name__] += 1
             if isinstance(event, ExecuteJobEvent):
                 self._started[event.job_id] = event.timestamp
+                counts["StorageHost"] += self._has_storages
             elif isinstance(event, KillJobsEvent):
                 since = (self._started[id] for id in event.job_ids if id in self._started)
                 self.ages.update(event.timestamp - start for start in since)

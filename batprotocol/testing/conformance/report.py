@@ -32,16 +32,18 @@ _IN_PLAY: Final[Mapping[str, str]] = {
     "edc.silent edc.second-answer edc.several-parts edc.endless",
     "message": "message.unreadable message.unverified turn.order hello.twice event.wrong-direction time.infinite "
     "time.now-not-a-number time.past",
-    "TriggerProbeEvent": "event.not-implemented",
-    "ResetProbeEvent": "event.not-implemented",
+    "TriggerProbeEvent": "event.not-implemented probe.unknown",
+    "ResetProbeEvent": "event.not-implemented probe.unknown",
     "event": "time.after-now time.before-first time.order time.not-a-number event.out-of-phase",
-    "end": "end.call-me-later end.register-job end.create-probe end.turn-on-off end.force-stop end.useless",
-    _STOP: "stop.dropped stop.task-running job.undecided call.never-fires",
+    "end": "end.call-me-later end.register-job end.create-probe end.turn-on-off end.force-stop end.stop-call "
+    "end.stop-probe end.useless",
+    _STOP: "stop.job stop.parallel-task stop.dropped stop.task-running job.undecided call.never-fires",
     "JobSubmittedEvent": "simulation.stuck-jobs edc.never-decided",
     _REGISTRATION: "simulation.stuck-registration register.after-finish register.unfinished",
-    _EXECUTE: "job.id-format job.unknown job.execute-state job.over-allocation job.host-number job.override-unused "
-    "job.placement-strategy job.storage-unknown job.storage-computes profile.no-work profile.infinite "
-    "profile.not-simulated profile.staging job.profile-size job.no-executors job.usage-hosts hosts.syntax hosts.order "
+    _EXECUTE: "job.infinite job.no-work job.task-size job.trace-hosts hosts.misread job.id-format job.unknown "
+    "job.execute-state job.over-allocation job.host-number job.override-unused job.placement-strategy "
+    "job.storage-unknown job.storage-computes profile.no-work profile.infinite profile.not-simulated "
+    "profile.staging job.profile-size job.no-executors job.usage-hosts hosts.syntax hosts.order "
     "hosts.empty hosts.unknown",
     "StorageHost": "job.host-stores",
     "CustomExecutorToHostMapping": "job.mapping-size job.mapping-entry job.mapping-doubtful",
@@ -50,17 +52,19 @@ _IN_PLAY: Final[Mapping[str, str]] = {
     _PROFILE: "register.not-requested register.after-finish register.duplicate-profile register.profile-id "
     "profile.delay profile.amount profile.matrix-size profile.unknown-subprofile profile.not-implemented",
     _JOB: "register.not-requested register.after-finish register.duplicate-job register.unknown-profile "
-    "register.profile-gone register.job-size register.walltime profile.other-workload",
+    "register.profile-gone register.job-size register.sequence-workloads profile.return-code "
+    "register.walltime profile.other-workload",
     _CALL: "trigger.time-unit call.no-id call.past",
-    "Periodic": "trigger.offset trigger.period-zero trigger.no-periods trigger.periods trigger.time-unit "
-    "call.id-in-use",
+    "Periodic": "simulation.endless trigger.offset trigger.period-zero trigger.no-periods trigger.periods "
+    "trigger.time-unit call.id-in-use",
     "StopCallMeLaterEvent": "call.stop-unknown",
-    _PROBE: "probe.no-id probe.id-in-use probe.not-implemented probe.no-energy probe.ignored trigger.offset "
-    "trigger.period-zero trigger.no-periods trigger.periods hosts.syntax hosts.order hosts.empty hosts.unknown",
+    _PROBE: "probe.senseless probe.link-unknown simulation.endless probe.no-id probe.id-in-use "
+    "probe.not-implemented probe.no-energy probe.ignored trigger.offset trigger.period-zero "
+    "trigger.no-periods trigger.periods hosts.syntax hosts.order hosts.empty hosts.unknown",
     "StopProbeEvent": "probe.stop-unknown",
-    _PSTATE: "hosts.pstate-unknown hosts.pstate-sleep hosts.empty-ignored hosts.syntax hosts.order hosts.unknown",
+    _PSTATE: "hosts.pstate-unknown hosts.pstate-sleep hosts.syntax hosts.order hosts.unknown",
     _SWITCH: "hosts.pstate-unknown hosts.turn-direction hosts.turn-busy hosts.turn-switching job.host-asleep "
-    "hosts.empty-ignored hosts.syntax hosts.order hosts.unknown",
+    "hosts.syntax hosts.order hosts.unknown",
 }
 """Which rules are about what: a type of event, a feature, or another word that `playing` counts."""
 
