@@ -71,7 +71,7 @@ class Scheduler:
     @property
     def reply(self) -> Reply:
         """The reply to fill in: a `MessageBuilder` at the time of the message. Only while a message is answered."""
-        return self._open_turn().reply
+        return (self._turn or self._open_turn()).reply
 
     @property
     def message(self) -> model.Message:
@@ -81,7 +81,7 @@ class Scheduler:
     @property
     def now(self) -> float:
         """The time of the message that is being answered, in simulated seconds."""
-        return self._open_turn().message.now
+        return (self._turn or self._open_turn()).message.now
 
     @property
     def conversation(self) -> Conversation:

@@ -40,7 +40,7 @@ from batprotocol.simulator.batsim.probes import Probe
 from batprotocol.simulator.batsim.switches import Switch, SwitchRequest
 from batprotocol.simulator.inputs import WorkloadProfile
 from batprotocol.simulator.machine.machine import intervals
-from batprotocol.simulator.progress.placement import hosts_of
+from batprotocol.simulator.progress.placement import allocation_of, hosts_of
 from batprotocol.simulator.progress.work import Walk
 
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ def _job(simulation: Simulation, job_id: str) -> SimulatedJob:
 
 def _execute(simulation: Simulation, event: ExecuteJobEvent) -> None:
     job = _job(simulation, event.job_id)
-    job.hosts = hosts_of(event.allocation.host_allocation)
-    job.allocation = intervals(job.hosts)
+    job.hosts, job.allocation = allocation_of(event.allocation.host_allocation)
     storages = check_execution(simulation, job, event)
     walk = Walk(job.profile_id, simulation.find_profile)
     job.execution = Execution(job, event, walk, storages)

@@ -46,7 +46,7 @@ def _greeting(simulation: Simulation, message: Greeting) -> None:
 
 
 def _ready(simulation: Simulation, message: Ready) -> None:
-    simulation.server.be_ready()
+    simulation.server.is_ready = True
 
 
 def _submitted(simulation: Simulation, message: Submitted) -> None:

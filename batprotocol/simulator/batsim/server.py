@@ -54,16 +54,17 @@ class Server(Actor):
         calls: the periodic calls that run.
         probes: the probes that run.
         registration_is_open: whether jobs may still be registered.
+        is_ready: whether the last reply was heard to its end.
     """
 
     __slots__ = (
         "_greetings_due",
         "_handlers",
-        "_is_ready",
         "_must_wait",
         "_step",
         "calls",
         "events",
+        "is_ready",
         "kills",
         "lists_left",
         "mailbox",
@@ -94,7 +95,7 @@ class Server(Actor):
         self.registration_is_open = False
         self._handlers = handlers
         self._greetings_due = workloads + lists
-        self._is_ready = True
+        self.is_ready = True
         self._must_wait = False
         self._step = _STARTING
 
@@ -117,7 +118,7 @@ class Server(Actor):
             self._say_the_end(simulator)
             if self._must_wait:
                 return
-        if self._is_ready and not self.mailbox.inbox and not self._greetings_due:
+        if self.is_ready and not self.mailbox.inbox and not self._greetings_due:
             if self.events:
                 self._tell(simulator)
                 if self._must_wait:
@@ -134,10 +135,6 @@ class Server(Actor):
         self._greetings_due -= 1
         if self._greetings_due == 0:
             simulator.begin_telling()
-
-    def be_ready(self) -> None:
-        """The last reply was heard to its end."""
-        self._is_ready = True
 
     def end(self) -> None:
         """Nothing will follow but the end."""
@@ -176,14 +173,14 @@ class Server(Actor):
         self.stamp = now
         message = Message(now, tuple(self.events))
         self.events = []
-        self._is_ready = False
+        self.is_ready = False
         simulator.forget_ended()
         self._must_wait = simulator.queue.spawn(self, (Injector(message),))
 
     def _say_the_end(self, simulator: Simulation) -> None:
         now = simulator.queue.now
         self._step = _HANDLING
-        self._is_ready = False
+        self.is_ready = False
         simulator.is_ending = True
         message = Message(now, (SimulationEndsEvent(timestamp=now),))
         self._must_wait = simulator.queue.spawn(self, (Injector(message),))

@@ -9,8 +9,9 @@ from typing import NamedTuple
 from batprotocol.conversation.hostsets import read_hosts
 from batprotocol.model import CustomExecutorToHostMapping, ExecutorPlacement, PredefinedExecutorPlacementStrategy
 from batprotocol.simulator.inputs import Host
+from batprotocol.simulator.machine.machine import intervals
 
-__all__ = ["Placement", "hosts_of"]
+__all__ = ["Placement", "allocation_of", "hosts_of"]
 
 _FILL = PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst
 
@@ -23,6 +24,13 @@ def hosts_of(text: str) -> tuple[int, ...]:
         first, last = intervals[0]
         return tuple(range(first, last + 1))
     return tuple(sorted({host for first, last in intervals for host in range(first, last + 1)}))
+
+
+@lru_cache(maxsize=4096)
+def allocation_of(text: str) -> tuple[tuple[int, ...], str]:
+    """The hosts of a host set, and how they are written in the result files."""
+    hosts = hosts_of(text)
+    return hosts, intervals(hosts)
 
 
 class Placement(NamedTuple):

@@ -211,7 +211,9 @@ class FastQueue(Queue):
 
     def time_out(self, actor: Actor) -> None:
         waited = actor.message
-        if isinstance(waited, Mailbox):
+        if waited is None:  # it only slept
+            pass
+        elif isinstance(waited, Mailbox):
             waited.receiver = None
             actor.message = None
         elif isinstance(waited, Task):

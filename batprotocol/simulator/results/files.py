@@ -31,6 +31,8 @@ _MACHINE_STATES: Final = "time,nb_sleeping,nb_switching_on,nb_switching_off,nb_i
 _PSTATE_CHANGES: Final = "time,machine_id,new_pstate"
 _CONSUMED_ENERGY: Final = "time,energy,event_type,wattmin,epower"
 _QUOTED: Final = re.compile('["\n\r]')
+_STATES: Final = {state: state.name for state in FinalJobState}
+_SUCCESS: Final = FinalJobState.COMPLETED_SUCCESSFULLY
 _BUFFER: Final = 1 << 16
 
 
@@ -143,8 +145,8 @@ def job_line(row: JobRow) -> str:
     if names.count(",") > 2 or _QUOTED.search(names):
         names = f"{_field(row.job_id)},{_field(row.workload_name)},{_field(row.profile)}"
     head = (
-        f"{names},{row.submission_time:f},{row.requested_number_of_resources},{walltime:f},{row.success:d},"
-        f"{row.final_state.name},"
+        f"{names},{row.submission_time:f},{row.requested_number_of_resources},{walltime:f},{row.final_state is _SUCCESS:d},"
+        f"{_STATES[row.final_state]},"
     )
     start, runtime = row.starting_time, row.execution_time
     if start is None or runtime is None:
