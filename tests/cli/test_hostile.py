@@ -153,6 +153,7 @@ def test_text_is_read_as_json() -> None:
         decode(7)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data",
     [
@@ -313,6 +314,7 @@ def test_neighbours_tell_too(tmp_path: Path) -> None:
 # What newcomers stumbled over
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments", [("--version",), ("--help",), ("rules",), ("dump", "a.bin"), ("completion", "bash")]
 )

@@ -58,6 +58,7 @@ def bare_package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [(["--version"], 0), (["run", f"{ROOT}/examples/fcfs.py:FCFS", "--endpoint", "nowhere"], 1)],
@@ -112,6 +113,7 @@ def long_file(tmp_path: Path) -> Path:
     return write(tmp_path / "long.bin", Message(0.0, events).to_binary())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_a_closed_pipe_ends_it_quietly(long_file: Path, options: list[str], unbuffered: str) -> None:

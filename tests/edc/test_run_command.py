@@ -64,6 +64,7 @@ def test_a_command_that_does_not_exist(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (126, f"batproto: {tmp_path.name} cannot be started: permission denied\n")
 
 
+@pytest.mark.slow
 def test_the_endpoint_and_the_initialization_data_are_filled_in(schedulers: Callable[[str], str]) -> None:
     script = "import sys; print(sys.argv[1:]); sys.exit(9)"
     command = (sys.executable, "-c", script, "at={endpoint}", "{init}", "{other}")

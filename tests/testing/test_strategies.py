@@ -138,7 +138,7 @@ def test_all_that_is_public_is_documented() -> None:
 
 
 @pytest.mark.parametrize("kind", STRATEGIES, ids=lambda kind: kind.__name__)
-@settings(max_examples=30)
+@settings(max_examples=min(30, settings().max_examples))
 @given(data=st.data())
 def test_values_are_of_their_type_and_without_nan(kind: type[Value], data: st.DataObject) -> None:
     value = data.draw(STRATEGIES[kind]())
@@ -357,7 +357,7 @@ def test_messages_are_chronological(message: Message) -> None:
 
 
 @pytest.mark.parametrize("most", [0, 1, 3])
-@settings(max_examples=50)
+@settings(max_examples=min(50, settings().max_examples))
 @given(data=st.data())
 def test_messages_hold_no_more_events_than_told(most: int, data: st.DataObject) -> None:
     assert len(data.draw(bat.messages(max_events=most)).events) <= most
