@@ -40,7 +40,7 @@ def test_one_method_for_each_event() -> None:
     methods = [name for name in dir(MessageBuilder) if name.startswith("add_")]
     words = {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__.removesuffix("Event")) for kind in EVENT_TYPES}
     snakes = {word.replace("PState", "Pstate").replace("EDCH", "EDC_H").lower() for word in words}
-    assert len(methods) == len(EVENT_TYPES) == 29
+    assert len(methods) == len(EVENT_TYPES) >= 29
     assert {method.removeprefix("add_") for method in methods} == snakes
     assert sorted(call.method for call in CALLS) == methods
     assert [type(call.event) for call in CALLS] == sorted(

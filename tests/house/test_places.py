@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 from batprotocol._schema.description import UNIONS
+from calls import CALLS
 from hypothesis import Phase, given, settings
 from support import ROOT, snake
 
@@ -26,6 +27,7 @@ from batprotocol.conversation import RULES
 from batprotocol.conversation.events import EVENTS as JUDGED
 from batprotocol.edc import Scheduler
 from batprotocol.edc.scheduler import METHODS
+from batprotocol.simulator.batsim.decisions import DECISIONS
 from batprotocol.testing.strategies import EVENT_STRATEGIES, VALUE_STRATEGIES
 
 WITHOUT_ENGINE = True
@@ -88,9 +90,22 @@ PLACES = (
     ),
     Place("batprotocol/edc/scheduler.py", "`{event}` and its method to `METHODS`", named(METHODS), B2E),
     Place(
+        "batprotocol/simulator/batsim/decisions.py",
+        "`{event}` to `DECISIONS`, and the function that does it in the simulation",
+        named(DECISIONS) | {"EDCHelloEvent"},
+        E2B,
+    ),
+    Place(
         "batprotocol/testing/strategies/_events/{side}.py",
         "a function `{verb}_events`, decorated with `@makes(model.{event})`, and its name in `__all__`",
         named(EVENT_STRATEGIES),
+    ),
+    Place(
+        "tests/calls.py",
+        "a `Call` of `add_{verb}`, with each of its arguments, to `CALLS`",
+        frozenset(call.method for call in CALLS),
+        None,
+        "add_{verb}",
     ),
 )
 every_place = pytest.mark.parametrize("place", PLACES, ids=lambda place: fill(place.add, "Event"))

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
+from batprotocol._schema.description import UNIONS
 from binaries import in_fork_join, in_sequence, nested
 from engines import each_engine
 from oracle import Piece, pieces, write
@@ -36,6 +37,7 @@ FAULTLESS = Message(
     ),
 )
 PROFILE, KILL = "events[0].event.profile", "events[1].event"
+EVENTS = len(UNIONS["Event"].members)
 
 
 class Buffer:
@@ -158,8 +160,8 @@ FAULTS = [
     Fault(
         "unknown union type",
         "events[1].event",
-        "expected an Event, found type 30 of 1 to 29",
-        lambda b: b.put("B", b.find("utype", "events[1].event_type"), 30),
+        f"expected an Event, found type {EVENTS + 1} of 1 to {EVENTS}",
+        lambda b: b.put("B", b.find("utype", "events[1].event_type"), EVENTS + 1),
     ),
     Fault(
         "table leads to itself",
