@@ -145,8 +145,8 @@ def job_line(row: JobRow) -> str:
     if names.count(",") > 2 or _QUOTED.search(names):
         names = f"{_field(row.job_id)},{_field(row.workload_name)},{_field(row.profile)}"
     head = (
-        f"{names},{row.submission_time:f},{row.requested_number_of_resources},{walltime:f},{row.final_state is _SUCCESS:d},"
-        f"{_STATES[row.final_state]},"
+        f"{names},{row.submission_time:f},{row.requested_number_of_resources},{walltime:f},"
+        f"{row.final_state is _SUCCESS:d},{_STATES[row.final_state]},"
     )
     start, runtime = row.starting_time, row.execution_time
     if start is None or runtime is None:
