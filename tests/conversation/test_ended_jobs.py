@@ -21,6 +21,8 @@ from batprotocol.conversation import Conversation, JobRecord, JobState
 from batprotocol.conversation.known_jobs import Jobs
 from batprotocol.model import FinalJobState
 
+WITHOUT_ENGINE = True
+
 DONE = FinalJobState.COMPLETED_SUCCESSFULLY
 
 
