@@ -7,8 +7,8 @@ opens a socket or a file, or raises because of what a peer said.
 A message goes through these modules: `conversation` (whose turn is it?), `reading` (bytes to values), `times` (its now
 and timestamps), then for each event the row of the table `events`, which says when it can come and which functions of
 the topics judge it: `simulation`, `jobs` (with `placements`, `tasks` and `profiles`), `registration`, `periodic` and
-`hosts` (with `hostsets`). They look up the automata of `automaton`, read and change the `state`, and report there what
-breaks a rule of the catalogue, `rules`.
+`hosts` (with `hostsets`). They look up the automata of `automaton`, read and change the `state` (with `known_jobs`),
+and report there what breaks a rule of the catalogue, `rules`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from collections.abc import Iterable
 
 from batprotocol.conversation.automaton import HostPower, JobState, Phase, Registration
 from batprotocol.conversation.conversation import Conversation
+from batprotocol.conversation.known_jobs import JobRecord
 from batprotocol.conversation.reading import Said
 from batprotocol.conversation.rules import CATALOGUE, DEFAULT_RULE_SET, RULE_SETS, RULES, Violation
-from batprotocol.conversation.state import CallRecord, HostRecord, JobRecord, ProbeRecord
+from batprotocol.conversation.state import CallRecord, HostRecord, ProbeRecord
 from batprotocol.rules import Rule, Severity
 
 __all__ = [

@@ -14,9 +14,10 @@ from intervaltree import IntervalTree
 from batprotocol import model
 from batprotocol.conversation import events, jobs, reading, simulation, times
 from batprotocol.conversation.automaton import Expected, Phase, Registration
+from batprotocol.conversation.known_jobs import JobRecord
 from batprotocol.conversation.reading import Said
 from batprotocol.conversation.rules import CATALOGUE, DEFAULT_RULE_SET, Violation
-from batprotocol.conversation.state import CallRecord, HostRecord, JobRecord, ProbeRecord, State
+from batprotocol.conversation.state import CallRecord, HostRecord, ProbeRecord, State
 from batprotocol.errors import DecodeError, an
 from batprotocol.wire import frames
 
@@ -119,7 +120,11 @@ class Conversation:
 
     @property
     def jobs(self) -> Mapping[str, JobRecord]:
-        """All jobs ever submitted or registered, by id."""
+        """All jobs ever submitted or registered, by id, in no certain order.
+
+        Of a job that has ended, all is known until Batsim speaks again; from then on only that there was one of this
+        name (`state`), and how it ended (`final`): `job`, `allocation` and `since` are None, `profile_id` is "".
+        """
         return self._state.jobs
 
     @property
@@ -211,8 +216,8 @@ class Conversation:
         if not now >= state.now and not begins:
             state.report_at("time.backwards", "now", f"now is {now}, and was {state.now} before")
         state.now = now
-        if state.rejected:
-            jobs.forget_rejected(state)
+        if state.ended:
+            jobs.forget_ended(state)
         for index, event in enumerate(message.events):
             state.index = index
             kind = type(event)

@@ -14,9 +14,10 @@ from batprotocol import model
 from batprotocol.conversation.automaton import JobState
 from batprotocol.conversation.hosts import why_asleep
 from batprotocol.conversation.hostsets import HostSetText, describe, members, read_hosts
+from batprotocol.conversation.known_jobs import JobRecord
 from batprotocol.conversation.placements import check_overrides, check_placement
 from batprotocol.conversation.profiles import PARALLEL_TASKS, contained, is_usage_trace, leaves
-from batprotocol.conversation.state import JobRecord, State
+from batprotocol.conversation.state import State
 from batprotocol.conversation.tasks import check_tasks
 from batprotocol.errors import shown
 
@@ -25,7 +26,7 @@ __all__ = [
     "execute",
     "force_stop",
     "forget",
-    "forget_rejected",
+    "forget_ended",
     "kill",
     "killable",
     "killed",
@@ -65,7 +66,7 @@ def _refuse(state: State, rule: str, path: str, job_id: str, what: str) -> None:
 
 def read_execute(state: State, event: model.ExecuteJobEvent) -> None:
     """ExecuteJobEvent: ids and host sets that Batsim can read."""
-    if event.job_id not in state.jobs:
+    if event.job_id not in state.jobs.live:
         check_id(state, event.job_id, "job_id")
     hosts = read_hosts(event.allocation.host_allocation)
     if not hosts.ascending or not hosts.intervals or hosts.misread:
@@ -150,6 +151,7 @@ def reject(state: State, event: model.RejectJobEvent) -> None:
         record.final = model.FinalJobState.REJECTED
         state.undecided -= 1
         state.rejected.append(record)
+        state.ended.append(event.job_id)
 
 
 def read_kill(state: State, event: model.KillJobsEvent) -> None:
@@ -235,11 +237,13 @@ def submitted(state: State, event: model.JobSubmittedEvent) -> None:
     if record is None:
         if state.static_submitted:
             state.report("job.submitted-late", "job_id", f"job {shown(event.job_id)} comes after the last static one")
-        state.jobs[event.job_id] = JobRecord(_SUBMITTED, event.job, profile_id)
+        state.jobs.live[event.job_id] = JobRecord(_SUBMITTED, event.job, profile_id)
         state.undecided += 1
     elif record.acknowledgement_due:
         record.acknowledgement_due = False  # the job stays as it was registered: of a walltime of 0, Batsim tells None
         state.acknowledgements_due -= 1
+        if record.final is not None:
+            state.ended.append(event.job_id)
     else:
         state.report("job.submitted-twice", "job_id", f"job {shown(event.job_id)} was submitted before")
         return
@@ -264,6 +268,7 @@ def completed(state: State, event: model.JobCompletedEvent) -> None:
     record.state = after
     record.final = event.state
     state.release(event.job_id)
+    state.ended.append(event.job_id)
     forget(state, record)
 
 
@@ -278,11 +283,14 @@ def forget(state: State, record: JobRecord) -> None:
             state.gone_profiles.update(contained(state, profile_id))
 
 
-def forget_rejected(state: State) -> None:
-    """Batsim forgets the jobs that the last reply rejected."""
+def forget_ended(state: State) -> None:
+    """Batsim has forgotten the jobs that the last reply rejected; little is kept of them and of those that ran."""
     for record in state.rejected:
         forget(state, record)
     state.rejected.clear()
+    for job_id in state.ended:
+        state.jobs.settle(job_id)
+    state.ended.clear()
 
 
 def killed(state: State, event: model.JobsKilledEvent) -> None:
@@ -296,6 +304,8 @@ def killed(state: State, event: model.JobsKilledEvent) -> None:
             state.report("job.killed-not-completed", f"job_ids[{index}]", f"job {shown(job_id)} has not ended")
         record.kill_due = False
         state.kills_due -= 1
+        if record.final is not None:
+            state.ended.append(job_id)
     killed_jobs = set(event.job_ids)
     for index, entry in enumerate(event.progresses):
         if entry.job_id not in killed_jobs:

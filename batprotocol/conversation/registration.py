@@ -13,8 +13,9 @@ from typing import Any, Final
 from batprotocol import model
 from batprotocol.conversation.automaton import JobState, Registration
 from batprotocol.conversation.jobs import check_id
+from batprotocol.conversation.known_jobs import JobRecord
 from batprotocol.conversation.profiles import COMPOSITIONS, elsewhere, executors_of
-from batprotocol.conversation.state import JobRecord, State
+from batprotocol.conversation.state import State
 from batprotocol.errors import shown
 
 __all__ = [
@@ -171,8 +172,9 @@ def register_job(state: State, event: model.RegisterJobEvent) -> None:
     if not state.takes_effect(possible=event.job_id not in state.jobs):
         return
     acknowledged = state.features.acknowledge_dynamic_jobs
-    state.jobs[event.job_id] = JobRecord(JobState.UNKNOWN.steps[model.RegisterJobEvent], job, profile_id)
-    state.jobs[event.job_id].acknowledgement_due = acknowledged
+    record = JobRecord(JobState.UNKNOWN.steps[model.RegisterJobEvent], job, profile_id)
+    record.acknowledgement_due = acknowledged
+    state.jobs.live[event.job_id] = record
     state.acknowledgements_due += acknowledged
     state.profiles.setdefault(profile_id, None)
     state.undecided += 1

@@ -140,7 +140,7 @@ def _waiting(state: State) -> list[str]:
     """The jobs that were neither executed nor rejected."""
     if not state.undecided:
         return []
-    return [job_id for job_id, record in state.jobs.items() if record.state is JobState.SUBMITTED]
+    return [job_id for job_id, record in state.jobs.live.items() if record.state is JobState.SUBMITTED]
 
 
 def _listed(names: list[str]) -> str:

@@ -13,49 +13,21 @@ import msgspec
 from intervaltree import IntervalTree
 
 from batprotocol import model
-from batprotocol.conversation.automaton import Expected, HostPower, JobState, Phase, Registration
+from batprotocol.conversation.automaton import Expected, HostPower, Phase, Registration
 from batprotocol.conversation.hostsets import HostSetText, read_hosts
+from batprotocol.conversation.known_jobs import JobRecord, Jobs
 from batprotocol.conversation.rules import Violation
 from batprotocol.errors import shown
 from batprotocol.rules import Severity
 
 if TYPE_CHECKING:
-    from procset import ProcSet
+    pass
 
-__all__ = ["CallRecord", "HostRecord", "JobRecord", "ProbeRecord", "State"]
+__all__ = ["CallRecord", "HostRecord", "ProbeRecord", "State"]
 
 NO_FEATURES: Final = model.EDCRequestedSimulationFeatures()
 MOST_HOSTS: Final = 2**20
 """How many hosts there are at most, as long as nobody has told: a set is as many bits as its highest host."""
-
-
-class JobRecord(msgspec.Struct):
-    """What is known of a job.
-
-    Attributes:
-        state: what has become of it.
-        job: what it asks for; None once it has ended, as Batsim has forgotten it then too.
-        profile_id: its profile, named in full.
-        allocation: the host set it is executed on, or None.
-        since: when it was executed (the timestamp of its ExecuteJobEvent), in simulated seconds, or None.
-        final: how it ended, or None.
-        acknowledgement_due: it was registered, and a JobSubmittedEvent is to come.
-        kill_due: its kill was asked for, and a JobsKilledEvent is to come.
-    """
-
-    state: JobState
-    job: model.Job | None
-    profile_id: str
-    allocation: str | None = None
-    since: float | None = None
-    final: model.FinalJobState | None = None
-    acknowledgement_due: bool = False
-    kill_due: bool = False
-
-    @property
-    def hosts(self) -> ProcSet | None:
-        """The hosts that the job is executed on as a `procset.ProcSet`, or None."""
-        return None if self.allocation is None else model.parse_hosts(self.allocation)
 
 
 class CallRecord(msgspec.Struct):
@@ -149,7 +121,8 @@ class State:
         self.pstate_changes_due: list[tuple[int, int]] = []
         self.switches_due: list[tuple[int, int]] = []
         # Jobs and profiles
-        self.jobs: dict[str, JobRecord] = {}
+        self.jobs = Jobs()
+        self.ended: list[str] = []
         self.running: dict[str, HostSetText] = {}
         self.rejected: list[JobRecord] = []
         self.undecided = 0

@@ -23,6 +23,8 @@ from batprotocol.edc import Scheduler
 from batprotocol.edc.scheduler import attend_to, hello_of
 from batprotocol.edc.session import Session
 
+WITHOUT_ENGINE = True
+
 FCFS = load(f"{ROOT}/examples/fcfs.py:FCFS")
 EASY = load(f"{ROOT}/examples/easy_backfilling.py:EASY")
 Turn = Callable[[model.Message], tuple[int, int]]

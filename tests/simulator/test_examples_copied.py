@@ -15,6 +15,8 @@ from batprotocol.edc import Scheduler
 from batprotocol.model import DelayProfile, Message
 from batprotocol.simulator import JobRow, JobRows, Platform, Simulator, StaticJob, Watts, Workload
 
+WITHOUT_ENGINE = True
+
 EXAMPLES = [
     "fcfs.py:FCFS",
     "easy_backfilling.py:EASY",
