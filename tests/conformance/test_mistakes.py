@@ -130,7 +130,8 @@ def test_the_smallest_conversation_breaks_the_same_rule(name: str, tmp_path: Pat
     assert finding is not None
     conformance.save(finding, tmp_path)
     said = [path.read_bytes() for path in sorted(tmp_path.iterdir())]
-    assert [violation.rule for violation in check_conversation(said) if violation.is_fatal][:1] == [finding.rule]
+    found = check_conversation(said, "protocol")  # this Batsim survives some of them, with other hosts than were meant
+    assert [violation.rule for violation in found if violation.is_fatal][:1] == [finding.rule]
     assert len(said) <= 12
 
 
