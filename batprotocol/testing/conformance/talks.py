@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from batprotocol.conversation import Conversation, Said, Violation
-from batprotocol.errors import DecodeError, EncodeError, PeerGone, PeerSilent, ProtocolError, RuleViolation
+from batprotocol.errors import DecodeError, EncodeError, PeerGone, PeerSilent, ProtocolError, RuleViolation, an
 from batprotocol.model import EDCHelloEvent, Event, Message
 from batprotocol.simulator import DecisionComponent, Player
 from batprotocol.testing.conformance.rules import Misconduct
@@ -262,7 +262,7 @@ class _ValueTalk(Talk):
             self.dead = True
             raise self._died(error, f"it raised {type(error).__name__}: {error}") from error
         if not isinstance(message, Message):
-            raise Misconduct("message.unreadable", f"expected a Message, got a {type(message).__name__}")
+            raise Misconduct("message.unreadable", f"expected a Message, got {an(type(message).__name__)}")
         return message
 
     def _died(self, error: BaseException, text: str) -> Misconduct:
