@@ -220,7 +220,11 @@ def test_no_file_of_a_scheduler_can_hide_what_the_library_imports() -> None:
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names])
     }
-    assert imported - sys.stdlib_module_names - {"hypothesis"} <= DEPENDENCIES <= imported | {"flatbuffers", "numpy"}
+    assert (
+        imported - sys.stdlib_module_names - {"hypothesis", "pytest"}
+        <= DEPENDENCIES
+        <= imported | {"flatbuffers", "numpy"}
+    )
 
 
 @pytest.mark.slow
