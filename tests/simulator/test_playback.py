@@ -33,6 +33,7 @@ def name(archive: Path) -> str:
     return archive.name.removesuffix(".tar.xz")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("archive", RUNS, ids=name)
 def test_the_same_messages(archive: Path) -> None:
     run = playback.read(archive)
@@ -63,6 +64,7 @@ def said(run: playback.Run, simulator: Simulator, between: Callable[[Simulator],
     return [*messages, message]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exact", [True, False], ids=["exact", "fast"])
 @pytest.mark.parametrize("archive", COPIED, ids=name)
 def test_it_goes_on_when_pickled(archive: Path, exact: bool) -> None:
@@ -77,6 +79,7 @@ def test_it_goes_on_when_pickled(archive: Path, exact: bool) -> None:
     assert said(run, run.simulator(exact=exact, quirks=exact), pickled) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exact", [True, False], ids=["exact", "fast"])
 def test_a_copy_and_the_original_both_go_on(exact: bool) -> None:
     for archive in COPIED[:8]:

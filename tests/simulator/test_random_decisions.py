@@ -158,6 +158,7 @@ def broken() -> Iterator[list[str]]:
     Conversation.receive = receive  # type: ignore[method-assign]
 
 
+@pytest.mark.slow
 def test_the_simulator_keeps_to_the_rules(broken: list[str]) -> None:
     ended = 0
 

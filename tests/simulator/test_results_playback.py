@@ -49,6 +49,7 @@ def _is_noise(one: str, two: str) -> bool:
     return abs(float(first) - float(last)) <= NOISE * max(abs(float(last)), 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("archive", RUNS, ids=lambda archive: archive.name.removesuffix(".tar.xz"))
 def test_the_same_files(archive: Path, tmp_path: Path) -> None:
     run = playback.read(archive)

@@ -301,6 +301,7 @@ def test_no_hello_no_simulation() -> None:
 # Both queues
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.data())
 def test_both_queues_say_the_same(data: st.DataObject) -> None:

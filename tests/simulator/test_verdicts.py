@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 import verdicts
 
 WITHOUT_ENGINE = True
 
 
+@pytest.mark.slow
+@pytest.mark.slow
 def test_conversations_end_as_with_batsim() -> None:
     compared = 0
     for row in verdicts.verdicts():
