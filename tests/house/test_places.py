@@ -225,3 +225,22 @@ def test_what_is_reported_is_a_rule(path: Path) -> None:
 def test_every_rule_is_reported() -> None:
     silent = RULES.keys() - set().union(*(texts(ast.walk(ast.parse(path.read_text()))) for path in TOPICS))
     assert not silent, f"batprotocol/conversation/rules.py: nothing ever reports {', '.join(sorted(silent))}"
+
+
+# The page that lists the places
+
+
+PAGE = (ROOT / "CONTRIBUTING.md").read_text()
+
+
+@every_place
+def test_the_page_names_the_place(place: Place) -> None:
+    """By its file, or where each side has one by their folder."""
+    assert place.file.removesuffix("{side}.py") in PAGE
+
+
+def test_what_the_page_names_is_there() -> None:
+    named = set(re.findall(r"(?:batprotocol|docs|schema|tests|tools)/[\w./]+", PAGE))
+    assert len(named) > 20
+    examples = {path for path in named if "NAME" in path}
+    assert [path for path in named - examples if not (ROOT / path.rstrip(".")).exists()] == []
