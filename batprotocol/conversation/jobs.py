@@ -51,7 +51,7 @@ def check_id(state: State, job_id: str, path: str) -> None:
 
 
 def _known(state: State, job_id: str, path: str) -> JobRecord | None:
-    record = state.jobs.get(job_id)
+    record = state.jobs.live.get(job_id) or state.jobs.get(job_id)
     if record is None:
         state.report("job.unknown", path, f"there is no job {shown(job_id)}: it was not submitted, or not yet")
     return record
@@ -257,7 +257,7 @@ def submitted(state: State, event: model.JobSubmittedEvent) -> None:
 
 def completed(state: State, event: model.JobCompletedEvent) -> None:
     """JobCompletedEvent: a job that ran has ended, and is forgotten."""
-    record = state.jobs.get(event.job_id)
+    record = state.jobs.live.get(event.job_id) or state.jobs.get(event.job_id)
     after = None if record is None else record.state.steps.get(model.JobCompletedEvent)
     if record is None or after is None:
         status = (JobState.UNKNOWN if record is None else record.state).meaning
