@@ -52,7 +52,7 @@ class JobRecord(msgspec.Struct):
         return None if self.allocation is None else model.parse_hosts(self.allocation)
 
 
-_IN_A_BUCKET: Final = 64
+_IN_A_BUCKET: Final = 8
 _BEFORE, _AFTER, _REJECTED = b"\xff", b"\xfe", b"r"
 """What stands before and after an id: bytes that UTF-8 does not have."""
 

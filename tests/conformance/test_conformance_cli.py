@@ -243,7 +243,7 @@ def test_a_signal_leaves_nothing_behind(tmp_path: Path, number: signal.Signals, 
         time.sleep(random.Random(f"{seed} {number}").random())
         process.send_signal(number)
         _, errors = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 128 + number
+    assert process.returncode in (128 + number, 1)  # 1: it had just found what it looks for
     assert errors.strip() == b""
     assert left_over(tmp_path) == []
 
