@@ -105,9 +105,8 @@ def _all_injected(simulation: Simulation, message: AllEventsInjected) -> None:
 
 
 def _job_ended(simulation: Simulation, message: JobEnded) -> None:
-    server, job = simulation.server, message.job
-    now = server.stamp = simulation.queue.now
-    _complete(simulation, job, now)
+    now = simulation.server.stamp = simulation.queue.now
+    _complete(simulation, message.job, now)
 
 
 def _complete(simulation: Simulation, job: SimulatedJob, now: float) -> None:

@@ -127,7 +127,7 @@ class Simulator:
             arguments=self._arguments,
             features=event.requested_simulation_features,
         )
-        message = self._next(None)
+        message = self.turn_judged(None)
         assert message is not None, "a simulation begins with a message"
         return message
 
@@ -146,7 +146,7 @@ class Simulator:
         except RuleViolation:
             self._end(complete=False)
             raise
-        return self._next(reply)
+        return self.turn_judged(reply)
 
     def _judge_reply(self, violations: list[Violation], reply: Message) -> None:
         assert self._simulation is not None
@@ -166,11 +166,8 @@ class Simulator:
         _judge(violations)
         self.warnings = tuple(violation for violation in violations if violation.severity == "warning")
 
-    def turn_judged(self, reply: Message) -> Message | None:
+    def turn_judged(self, reply: Message | None) -> Message | None:
         """The same for a reply that `conversation` has judged already, event by event."""
-        return self._next(reply)
-
-    def _next(self, reply: Message | None) -> Message | None:
         simulation = self._simulation
         assert simulation is not None
         if simulation.is_ending:

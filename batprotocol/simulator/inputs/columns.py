@@ -66,8 +66,9 @@ class JobColumns:
     def appended(self, row: int) -> JobRecord:
         """The row that was appended as number `row`, from 0 on."""
         walltime = self._walltimes[row]
+        id = self._ids[self._ends[row - 1] if row else 0 : self._ends[row]].decode()
         return JobRecord(
-            self.id_of(row),
+            id,
             self._times[row],
             self._resources[row],
             self._profile_names[self._profiles[row]],

@@ -42,7 +42,11 @@ class Actor(ABC):
 
     def when_due(self, queue: Any) -> None:
         """A sleep is over, or a time-out."""
-        queue.time_out(self)
+        if self.message is None:  # it only slept
+            self.in_time = False
+            queue.ready.append(self)
+        else:
+            queue.time_out(self)
 
 
 class Mailbox:

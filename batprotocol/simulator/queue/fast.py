@@ -211,9 +211,7 @@ class FastQueue(Queue):
 
     def time_out(self, actor: Actor) -> None:
         waited = actor.message
-        if waited is None:  # it only slept
-            pass
-        elif isinstance(waited, Mailbox):
+        if isinstance(waited, Mailbox):
             waited.receiver = None
             actor.message = None
         elif isinstance(waited, Task):
