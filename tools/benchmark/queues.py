@@ -41,6 +41,7 @@ __all__ = ["WAITING", "main", "measure"]
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
 HOSTS = 1000
 PROFILE = ProfileAndId("w0!delay", DelayProfile(10.0))
+IN_A_ROW = 10
 WAITING = (10, 1_000, 50_000)
 """How many jobs wait."""
 
@@ -116,11 +117,10 @@ def measure(turns: int, waiting: Sequence[int] = WAITING) -> dict[str, list[floa
         (name, count): Play(make(), count, size) for name, (make, size) in schedulers().items() for count in waiting
     }
     samples: dict[tuple[str, int], list[int]] = {key: [] for key in plays}
-    keys = list(plays)
-    for _ in range(turns):
-        for key in keys:
-            samples[key].append(plays[key].turn())
-        keys.append(keys.pop(0))  # whoever comes first finds the processor's caches cold
+    for _ in range(turns // IN_A_ROW):
+        for key, play in plays.items():
+            play.turn()  # finds the processor's caches as another one has left them
+            samples[key] += [play.turn() for _ in range(IN_A_ROW)]
     return {name: [statistics.median(samples[name, count]) / 1000 for count in waiting] for name in schedulers()}
 
 
