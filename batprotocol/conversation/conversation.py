@@ -236,7 +236,7 @@ class Conversation:
         if state.closing_calls or state.closing_probes:
             state.closing_calls.clear()
             state.closing_probes.clear()
-        self._go_on()
+        self._expect_reply()
         return state.found
 
     def offer(self, event: model.Event) -> list[Violation]:
@@ -359,12 +359,11 @@ class Conversation:
     def _go_on(self) -> None:
         """The message was said: on to the next one."""
         state = self._state
-        state.number += 1
         if state.expected is _BATSIM_SPEAKS:
-            state.expected = _REPLY_IS_DUE
-            self._accepted = 0
-            state.first_timestamp = None
-        elif state.expected is _REPLY_IS_DUE:
+            self._expect_reply()
+            return
+        state.number += 1
+        if state.expected is _REPLY_IS_DUE:
             state.expected = _BATSIM_SPEAKS
             if state.phase is _END:
                 state.phase, state.expected = Phase.OVER, Expected.NOTHING
@@ -372,6 +371,14 @@ class Conversation:
             state.phase, state.expected = Phase.HELLO, Expected.HELLO
         else:
             state.phase, state.expected = Phase.BEGIN, Expected.BATSIM
+
+    def _expect_reply(self) -> None:
+        """Batsim has spoken."""
+        state = self._state
+        state.number += 1
+        state.expected = _REPLY_IS_DUE
+        state.first_timestamp = None
+        self._accepted = 0
 
     def _out_of_turn(self, text: str) -> None:
         self._state.report_at("turn.order", "", text)

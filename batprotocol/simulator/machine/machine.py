@@ -196,13 +196,15 @@ class Machine:
                 self._become(host, _IDLE, now)
 
     def _become(self, host: int, state: int, now: float) -> None:
-        before = self.states[host]
-        self.state_times[before] += now - self._since[host]
-        self._since[host] = now
+        states, since = self.states, self._since
+        before = states[host]
+        self.state_times[before] += now - since[host]
+        since[host] = now
         if before != state:
-            self.counts[before] -= 1
-            self.counts[state] += 1
-            self.states[host] = state
+            counts = self.counts
+            counts[before] -= 1
+            counts[state] += 1
+            states[host] = state
 
     # Power states
 

@@ -35,7 +35,8 @@ class StepSeries:
             start = 0.0
         if end <= start:
             return
-        self.area += amount * (end - start)
+        area = amount * (end - start)
+        self.area += area
         if end > self._end:
             self._end = end
             self._width = self._width or 2 * end / _BINS
@@ -43,6 +44,9 @@ class StepSeries:
                 self._double()
         areas, steps, width = self._areas, self._steps, self._width
         first, last = int(start / width), int(end / width)
+        if first == last:  # as most do, once bins have grown
+            areas[first] += area
+            return
         areas[first] += amount * ((first + 1) * width - start)
         steps[first + 1] += amount
         areas[last] -= amount * ((last + 1) * width - end)
