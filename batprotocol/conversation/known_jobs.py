@@ -7,7 +7,7 @@ and how it ended. It must not know when a job has ended, nor of any rule.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Final, TypeVar, overload
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, overload
 
 import msgspec
 
@@ -52,27 +52,102 @@ class JobRecord(msgspec.Struct):
         return None if self.allocation is None else model.parse_hosts(self.allocation)
 
 
+_DIGITS: Final = 9
+"""The number of a job has no more of them."""
+_SPARSE: Final = 64
+"""How many times as high as the number of jobs a job's number can be; beyond that, it is kept by its name."""
 _IN_A_BUCKET: Final = 8
-_BEFORE, _AFTER, _REJECTED = b"\xff", b"\xfe", b"r"
+_BEFORE, _AFTER = b"\xff", b"\xfe"
 """What stands before and after an id: bytes that UTF-8 does not have."""
+
+Ending: TypeAlias = "tuple[JobState, model.FinalJobState]"
 
 
 class EndedJobs:
-    """How jobs ended, by id, in some fifteen bytes a job, where a dict of strings would take a hundred.
+    """How jobs ended, by id, in a byte or some fifteen a job, where a dict of strings would take a hundred.
 
-    It is a hash table whose buckets are texts: each id between two separators, and behind it the number of its final
-    state. They grow in number with the jobs, so that looking one up takes the same time however many there are.
+    Of each workload, the byte at the place of a job's number tells how it ended. Jobs without a number, or with one far
+    beyond those of the others, are kept in a table of names.
     """
 
-    __slots__ = ("_buckets", "_count", "_finals")
+    __slots__ = ("_codes", "_count", "_endings", "_named", "_numbered")
 
     def __init__(self) -> None:
-        self._buckets = [b""] * 64
         self._count = 0
-        self._finals: dict[int, model.FinalJobState] = {}
+        self._endings: list[Ending] = []
+        self._codes: dict[Ending, int] = {}
+        self._numbered: dict[str, bytearray] = {}
+        self._named = _Names()
 
     def __len__(self) -> int:
         return self._count
+
+    def __iter__(self) -> Iterator[str]:
+        for workload, codes in self._numbered.items():
+            yield from (f"{workload}!{number}" for number, code in enumerate(codes) if code)
+        yield from self._named
+
+    def add(self, job_id: str, record: JobRecord) -> None:
+        """Keep how a job ended that is not here yet."""
+        final = record.final
+        assert final is not None, "it has ended"
+        ending = record.state, final
+        code = self._codes.get(ending) or self._new(ending)
+        self._count += 1
+        workload, _, name = job_id.partition("!")
+        if _is_number(name) and code < 256:
+            number, codes = int(name), self._numbered.get(workload)
+            if codes is None:
+                codes = self._numbered[workload] = bytearray()
+            if number < len(codes) or self._has_grown(codes, number):
+                codes[number] = code
+                return
+        self._named.add(job_id, code)
+
+    def _new(self, ending: Ending) -> int:
+        self._endings.append(ending)
+        code = self._codes[ending] = len(self._endings)
+        return code
+
+    def _has_grown(self, codes: bytearray, number: int) -> bool:
+        """Make place for a number, if it is not too far away."""
+        if number >= _SPARSE * (self._count + _SPARSE):
+            return False
+        codes.extend(bytes(max(number + 1, len(codes) * 9 // 8) - len(codes)))
+        return True
+
+    def get(self, job_id: str) -> JobRecord | None:
+        """What is left of a job that has ended; None if there is none of this name."""
+        code = 0
+        workload, _, name = job_id.partition("!")
+        codes = self._numbered.get(workload)
+        if codes is not None and _is_number(name):
+            number = int(name)
+            if number < len(codes):
+                code = codes[number]
+        code = code or (self._named.get(job_id) if self._named.count else 0)
+        if not code:
+            return None
+        state, final = self._endings[code - 1]
+        return JobRecord(state, None, "", final=final)
+
+
+def _is_number(name: str) -> bool:
+    """Whether it is a number, written in the only way that counts."""
+    return name.isdecimal() and (name[0] != "0" or name == "0") and len(name) <= _DIGITS and name.isascii()
+
+
+class _Names:
+    """Numbers by name: a hash table whose buckets are texts, of each name between two separators and then its number.
+
+    They grow in number with the names, so that looking one up takes the same time however many there are.
+    """
+
+    __slots__ = ("_buckets", "count")
+
+    def __init__(self) -> None:
+        self._buckets = [b""] * 64
+        self.count = 0
 
     def __iter__(self) -> Iterator[str]:
         for entry in self._entries():
@@ -82,53 +157,42 @@ class EndedJobs:
         for bucket in self._buckets:
             yield from bucket.split(_BEFORE)[1:]
 
-    def add(self, job_id: str, record: JobRecord) -> None:
-        """Keep how a job ended that is not here yet."""
-        final = record.final
-        assert final is not None, "it has ended"
-        self._finals.setdefault(final, final)
-        rejected = _REJECTED if record.state is JobState.REJECTED else b""
-        self._append(_key(job_id), b"%d%b" % (final, rejected))
-        self._count += 1
-        if self._count > _IN_A_BUCKET * len(self._buckets):
+    def add(self, name: str, number: int) -> None:
+        self._append(_key(name), b"%d" % number)
+        self.count += 1
+        if self.count > _IN_A_BUCKET * len(self._buckets):
             self._spread()
 
-    def _append(self, key: bytes, ending: bytes) -> None:
-        self._buckets[hash(key) % len(self._buckets)] += key + ending
+    def _append(self, key: bytes, number: bytes) -> None:
+        self._buckets[hash(key) % len(self._buckets)] += key + number
 
     def _spread(self) -> None:
         """Four times as many buckets: all that is here moves, so it is not to happen often."""
         entries = list(self._entries())
         self._buckets = [b""] * (4 * len(self._buckets))
         for entry in entries:
-            id, separator, ending = entry.partition(_AFTER)
-            self._append(_BEFORE + id + separator, ending)
+            name, separator, number = entry.partition(_AFTER)
+            self._append(_BEFORE + name + separator, number)
 
-    def get(self, job_id: str) -> JobRecord | None:
-        """What is left of a job that has ended; None if there is none of this name."""
-        key = _key(job_id)
+    def get(self, name: str) -> int:
+        """The number of a name; 0 if it is not here."""
+        key = _key(name)
         bucket = self._buckets[hash(key) % len(self._buckets)]
         place = bucket.find(key)
-        if place < 0:
-            return None
-        ending = bucket[place + len(key) :].partition(_BEFORE)[0]
-        rejected = ending.endswith(_REJECTED)
-        final = self._finals[int(ending.removesuffix(_REJECTED))]
-        return JobRecord(JobState.REJECTED if rejected else JobState.COMPLETED, None, "", final=final)
+        return 0 if place < 0 else int(bucket[place + len(key) :].partition(_BEFORE)[0])
 
-    def __getstate__(self) -> tuple[bytes, dict[int, model.FinalJobState]]:
-        return b"".join(self._buckets), self._finals
+    def __getstate__(self) -> bytes:
+        return b"".join(self._buckets)
 
-    def __setstate__(self, state: tuple[bytes, dict[int, model.FinalJobState]]) -> None:
-        everything, self._finals = state
+    def __setstate__(self, everything: bytes) -> None:
         self._buckets = [everything]
-        self._count = everything.count(_BEFORE)
-        while self._count > _IN_A_BUCKET * len(self._buckets):  # another process hashes in another way
+        self.count = everything.count(_BEFORE)
+        while self.count > _IN_A_BUCKET * len(self._buckets):  # another process hashes in another way
             self._spread()
 
 
-def _key(job_id: str) -> bytes:
-    return _BEFORE + job_id.encode("utf-8", "surrogatepass") + _AFTER
+def _key(name: str) -> bytes:
+    return _BEFORE + name.encode("utf-8", "surrogatepass") + _AFTER
 
 
 class Jobs(Mapping[str, JobRecord]):

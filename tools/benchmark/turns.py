@@ -1,0 +1,210 @@
+"""Where the time of a turn goes: receive, decode, rules, handlers, rules of the reply, encode, send.
+
+A peer in another process plays Batsim with the recorded messages of a simulation of delay jobs, over `ipc://`. It is
+always some messages ahead, so nothing here is the time of waiting. All parts are timed in each turn, the clock's own
+cost is taken off, and what counts is the mean of the best round, as turns differ by kind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import multiprocessing
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import perf_counter_ns
+from typing import Any, Final, NamedTuple
+
+# Run as a script, it measures the installed batprotocol, or without one the source tree.
+sys.path.append(str(Path(__file__).resolve().parent.parent.parent))
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+
+import zmq
+
+from batprotocol.cli.run import load
+from batprotocol.edc import Scheduler
+from batprotocol.edc.channel import Channel
+from batprotocol.edc.reply import Reply
+from batprotocol.edc.scheduler import attend_to, hello_of
+from batprotocol.edc.session import Session
+from batprotocol.model import DelayProfile, Event, JobSubmittedEvent, Message, SimulationBeginsEvent
+from batprotocol.simulator import Platform, Simulator, StaticJob, Workload, WorkloadProfile
+from batprotocol.wire import FORMATS, binary
+from benchmark.report import table
+
+__all__ = ["PARTS", "Budget", "main", "measured", "recorded"]
+
+PARTS: Final = ("receive", "decode", "rules", "handlers", "rules of the reply", "encode", "send")
+FCFS = f"{Path(__file__).resolve().parent.parent.parent / 'examples' / 'fcfs.py'}:FCFS"
+_UNANSWERED = {SimulationBeginsEvent, JobSubmittedEvent}
+AHEAD = 100
+"""How many messages the peer is ahead."""
+
+_offering = 0
+"""How long the rules of the reply took since the turn began, in nanoseconds."""
+
+
+class NoOp(Scheduler):
+    """Answers nothing, ever."""
+
+
+class Budget(NamedTuple):
+    """What the parts of a turn take on the average, in nanoseconds, in the order of `PARTS`."""
+
+    parts: tuple[float, ...]
+
+    @property
+    def rules(self) -> float:
+        """Both sides' rules together."""
+        return self.parts[2] + self.parts[4]
+
+
+def recorded(scheduler: Scheduler, jobs: int) -> list[Message]:
+    """What Batsim says to a scheduler, from the message of SimulationBeginsEvent on."""
+    static = [StaticJob(f"{number}", float(number), 1, "delay") for number in range(jobs)]
+    workload = Workload(static, {"delay": WorkloadProfile(DelayProfile(10.5))})
+    simulator = Simulator(Platform.homogeneous(64), [workload])
+    session = Session(lambda text: hello_of(scheduler, text))
+    session.hear_init("")
+    attend, said = attend_to(scheduler), []
+    message: Message | None = simulator.begin(hello_of(scheduler, ""))
+    while message is not None:
+        said.append(message)
+        attend(session.hear(message))
+        message = simulator.turn(session.say())
+    return said
+
+
+def submissions(messages: Sequence[Message]) -> list[Message]:
+    """Those of the messages that a scheduler can leave without an answer."""
+    return [message for message in messages if {type(event) for event in message.events} <= _UNANSWERED]
+
+
+def play(frames: Sequence[bytes], endpoint: str) -> None:
+    """Batsim's side: the frames in order, some of them ahead of the answers."""
+    with zmq.Context() as context, context.socket(zmq.DEALER) as socket:
+        socket.connect(endpoint)
+        for number, frame in enumerate(frames):
+            socket.send_multipart([b"", frame])
+            if number >= AHEAD:
+                socket.recv_multipart()
+        for _ in frames[-AHEAD:]:
+            socket.recv_multipart()
+
+
+def _offer_timed(conversation: Any) -> Callable[[Event], list[Any]]:
+    offer = type(conversation).offer
+
+    def timed(event: Event) -> list[Any]:
+        global _offering
+        start = perf_counter_ns()
+        found: list[Any] = offer(conversation, event)
+        _offering += perf_counter_ns() - start
+        return found
+
+    return timed
+
+
+class _TimedConversation:
+    """A conversation that tells how long its judgement of events took."""
+
+    def __init__(self, conversation: Any) -> None:
+        self.offer = _offer_timed(conversation)
+        self.close_reply = conversation.close_reply
+
+
+def one_round(scheduler: Scheduler, said: Sequence[bytes], endpoint: str, format: str) -> Budget:
+    """All turns of a simulation."""
+    global _offering
+    formats = FORMATS[format]
+    session = Session(lambda text: hello_of(scheduler, text), format)
+    session.hear_init("")
+    session.answer()
+    attend = attend_to(scheduler)
+    timed = _TimedConversation(session.conversation)
+    channel = Channel(endpoint)
+    peer = multiprocessing.get_context("spawn").Process(target=play, args=(said, channel.endpoint))
+    peer.start()
+    clock, sums = perf_counter_ns, [0] * len(PARTS)
+    own = _clocks_cost()
+    gc.collect()
+    gc.disable()
+    try:
+        for number in range(len(said)):
+            _offering = offered = 0
+            t0 = clock()
+            frame = channel.receive()
+            while frame is None:
+                frame = channel.receive()
+            t1 = clock()
+            message = formats.decode(frame)
+            t2 = clock()
+            turn = session.hear(message)
+            t3 = clock()
+            reply = turn.reply
+            conversation, reply._conversation = reply._conversation, timed  # type: ignore[assignment]
+            t4 = clock()
+            attend(turn)
+            t5 = clock()
+            offered, reply._conversation = len(reply), conversation
+            t6 = clock()
+            answer = session.say()
+            t7 = clock()
+            data = formats.encode(answer)
+            t8 = clock()
+            channel.send(data)
+            t9 = clock()
+            if number < AHEAD:  # the peer begins
+                continue
+            offering = _offering - offered * own
+            handlers = t5 - t4 - own - offering - offered * 2 * own
+            parts = (t1 - t0, t2 - t1, t3 - t2, handlers + own, offering + t7 - t6, t8 - t7, t9 - t8)
+            for index, part in enumerate(parts):
+                sums[index] += part - own
+    finally:
+        gc.enable()
+        peer.join()
+        channel.close()
+    turns = len(said) - AHEAD
+    return Budget(tuple(total / turns for total in sums))
+
+
+def _clocks_cost() -> int:
+    """What looking at the clock costs, in nanoseconds."""
+    samples = []
+    for _ in range(1000):
+        start = perf_counter_ns()
+        samples.append(perf_counter_ns() - start)
+    return sorted(samples)[500]
+
+
+def measured(make: Callable[[], Scheduler], jobs: int, rounds: int, format: str = "binary") -> Budget:
+    """The best round."""
+    messages = recorded(load(FCFS)(), jobs)
+    said = [FORMATS[format].encode(message) for message in (submissions(messages) if make is NoOp else messages)]
+    with tempfile.TemporaryDirectory() as folder:
+        found = [one_round(make(), said, f"ipc://{folder}/{number}", format) for number in range(rounds)]
+    return min(found, key=lambda budget: sum(budget.parts))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--engine", choices=binary.ENGINES, action="append", help="this one only (may be repeated)")
+    parser.add_argument("--quick", action="store_true", help="2,000 jobs instead of 20,000")
+    parser.add_argument("--markdown", action="store_true", help="print tables for a README")
+    given = parser.parse_args(arguments)
+    rows = [["turn of", *PARTS, "all"]]
+    for engine in given.engine or binary.ENGINES:
+        binary.use_engine(engine)
+        for name, make in (("no-op", NoOp), ("FCFS", load(FCFS))):
+            budget = measured(make, 2_000 if given.quick else 20_000, 3)
+            costs = [f"{part / 1000:.2f}" for part in (*budget.parts, sum(budget.parts))]
+            rows.append([f"{name}, {engine} engine", *costs])
+    print(f"What a turn costs, in µs:\n\n{table(rows, given.markdown)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
