@@ -19,6 +19,7 @@ from batprotocol.cli.new import example_scheduler
 from batprotocol.cli.output import Output, ProgressBar
 from batprotocol.cli.run import load, telling_whose_fault
 from batprotocol.conversation import Conversation
+from batprotocol.edc.signals import Interrupts
 from batprotocol.errors import InputError
 from batprotocol.model import Message
 from batprotocol.simulator import (
@@ -104,6 +105,8 @@ def run(
     hosts = _platform(platform, given, bool(workloads), energy, roles, master, _fewest(mmax, mmax_workload, given))
     prefix = None if output is None else os.path.join(output, "")
     with ExitStack() as stack:
+        # Waiting for a decision component may take for ever: it can be stopped where SIGINT is inherited as ignored, too.
+        stack.enter_context(stack.enter_context(Interrupts()).immediately())
         bar = stack.enter_context(console_output.progress(quiet=True))
         recorder = None if record is None else stack.enter_context(Recorder(record, format))
         meter = _Meter(bar, sum(map(len, given)), recorder)

@@ -7,6 +7,8 @@ import json
 import re
 import signal
 import subprocess
+import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -212,14 +214,24 @@ def test_a_terminal_sees_how_far_it_is(tmp_path: Path) -> None:
     assert "600 (600 succeeded)" in (tmp_path / "summary").read_text()
 
 
-def test_an_interrupt_ends_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("inherited", [signal.SIG_DFL, signal.SIG_IGN])
+def test_a_signal_ends_it(tmp_path: Path, number: signal.Signals, inherited: signal.Handlers) -> None:
+    """Also where a background job inherits SIGINT as ignored."""
     endpoint = f"ipc://{tmp_path}/nobody.sock"
     with subprocess.Popen(
-        [*PROGRAM, "simulate", "--endpoint", endpoint], env=ENVIRONMENT, stderr=subprocess.PIPE
+        [*PROGRAM, "simulate", "--endpoint", endpoint, "--record", tmp_path / "said.tar"],
+        env=ENVIRONMENT,
+        stderr=subprocess.PIPE,
+        preexec_fn=partial(signal.signal, signal.SIGINT, inherited),
     ) as process:
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(2)
-        process.send_signal(signal.SIGINT)
-        assert process.wait() == 130
-        assert process.stderr is not None
-        assert process.stderr.read().strip() == b""
+        try:
+            while not (tmp_path / "said.tar").exists():  # from then on, it waits
+                time.sleep(0.01)
+            time.sleep(0.1)
+            process.send_signal(number)
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 128 + number
+    assert errors.strip() == b""
