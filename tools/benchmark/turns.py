@@ -26,7 +26,6 @@ import zmq
 from batprotocol.cli.run import load
 from batprotocol.edc import Scheduler
 from batprotocol.edc.channel import Channel
-from batprotocol.edc.reply import Reply
 from batprotocol.edc.scheduler import attend_to, hello_of
 from batprotocol.edc.session import Session
 from batprotocol.model import DelayProfile, Event, JobSubmittedEvent, Message, SimulationBeginsEvent
