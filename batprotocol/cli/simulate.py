@@ -105,7 +105,7 @@ def run(
     hosts = _platform(platform, given, bool(workloads), energy, roles, master, _fewest(mmax, mmax_workload, given))
     prefix = None if output is None else os.path.join(output, "")
     with ExitStack() as stack:
-        # It may wait for ever for a decision component, and must be stoppable where SIGINT is inherited as ignored, too.
+        # It may wait for ever, and must be stoppable where SIGINT is inherited as ignored, too.
         stack.enter_context(stack.enter_context(Interrupts()).immediately())
         bar = stack.enter_context(console_output.progress(quiet=True))
         recorder = None if record is None else stack.enter_context(Recorder(record, format))
