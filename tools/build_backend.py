@@ -6,11 +6,15 @@ stops the build with a sentence that says what to install. What it compiles for 
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+import sysconfig
 from pathlib import Path
 from typing import Any
 
 from compile_schema import CompileError, ensure
+from compiled import is_wanted
 from in_place import place_engine
 from setuptools import build_meta
 
@@ -39,9 +43,30 @@ def _compile() -> None:
         sys.exit(f"batprotocol: {error}")
 
 
+def _built(compiled: bool, *arguments: Any, **options: Any) -> str:
+    os.environ["BATPROTOCOL_COMPILED"] = "1" if compiled else "0"
+    return build_meta.build_wheel(*arguments, **options)
+
+
+def _has_compiler() -> bool:
+    """Whether it is worth trying; on Windows only trying tells."""
+    command = (sysconfig.get_config_var("CC") or "").split()
+    return sys.platform == "win32" or (bool(command) and shutil.which(command[0]) is not None)
+
+
 def build_wheel(wheel_directory: str, *arguments: Any, **options: Any) -> str:
     _compile()
-    wheel = build_meta.build_wheel(wheel_directory, *arguments, **options)
+    compiled = is_wanted(default=_has_compiler())
+    try:
+        wheel = _built(compiled, wheel_directory, *arguments, **options)
+    except (Exception, SystemExit) as error:
+        if not compiled:
+            raise
+        compiled = False
+        print(f"batprotocol: compiling with mypyc has failed: {error}")
+        wheel = _built(compiled, wheel_directory, *arguments, **options)
+    if not compiled:
+        print("batprotocol: the rules and the simulator in this wheel are not compiled, and take twice as long")
     if not place_engine(Path(wheel_directory, wheel), Path(__file__).resolve().parent.parent):
         print("batprotocol: there is no native engine in this wheel, the slower one in Python serves")
     return wheel

@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 import batprotocol
+from batprotocol.conversation import conversation
 from batprotocol.wire import binary
 
 __all__ = ["slow_engine", "version"]
@@ -19,13 +20,14 @@ _ROOT = Path(batprotocol.__file__).parent.parent
 
 
 def version() -> str:
-    """The version and the engine, and the source tree where it is one."""
+    """The version, the engine, whether rules and simulator are compiled, and the source tree where it is one."""
     try:
         number = metadata.version("batprotocol")
     except metadata.PackageNotFoundError:
         number = "(not installed)"
     tree = f", source tree: {_ROOT}" if (_ROOT / "pyproject.toml").is_file() else ""
-    return f"{number}, codec: {binary.ENGINE}{tree}"
+    rules = "Python" if (conversation.__file__ or "").endswith(".py") else "compiled"
+    return f"{number}, codec: {binary.ENGINE}, rules and simulator: {rules}{tree}"
 
 
 def slow_engine() -> str | None:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 
 from intervaltree import IntervalTree
+from mypy_extensions import mypyc_attr
 
 from batprotocol import model
 from batprotocol.conversation import events, jobs, reading, simulation, times
@@ -29,6 +30,7 @@ _BATSIM_SPEAKS, _REPLY_IS_DUE = Expected.BATSIM, Expected.REPLY
 _READERS, _FROM_BATSIM, _FROM_EDC = events.READERS, events.FROM_BATSIM, events.FROM_EDC
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Conversation:
     """What two peers have said so far, and what may be said next.
 

@@ -13,6 +13,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from batprotocol.errors import shown
 
 __all__ = ["HostSetText", "describe", "members", "read_hosts"]
@@ -26,6 +28,7 @@ _DIGITS: Final = 10  # that it has; int() of a million of them takes its time
 _CACHED_TEXTS: Final = 4096
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class HostSetText:
     """What Batsim reads in a host set's text.
 
@@ -36,17 +39,14 @@ class HostSetText:
         misread: whether it is something else.
         last: the highest host, or -1.
         ascending: whether the intervals are in ascending order and do not overlap.
-        mask: the hosts as the bits of an int. Ask only when `last` is known to be a host: it has that many bits.
-        size: how many hosts are in the set.
     """
 
-    __slots__ = ("ascending", "fault", "intervals", "last", "mask", "misread", "size", "text")
-    mask: int
-    size: int
+    __slots__ = ("_mask", "_size", "ascending", "fault", "intervals", "last", "misread", "text")
 
     def __init__(
         self, text: str, fault: str, intervals: tuple[tuple[int, int], ...] = (), misread: bool = False
     ) -> None:
+        self._mask = self._size = -1  # they are made the first time that someone needs them
         self.fault = fault
         self.intervals = intervals
         self.misread = misread
@@ -54,20 +54,24 @@ class HostSetText:
         self.last = max((last for _, last in intervals), default=-1)
         self.ascending = all(before[1] < after[0] for before, after in pairwise(intervals))
 
-    def __getattr__(self, name: str) -> int:
-        # Only asked for what is not there yet: `mask` and `size` are made the first time that someone needs them.
-        if name == "mask":
-            self.mask = 0
+    @property
+    def mask(self) -> int:
+        """The hosts as the bits of an int. Ask only when `last` is known to be a host: it has that many bits."""
+        if self._mask < 0:
+            self._mask = 0
             for first, last in self.intervals:
-                self.mask |= (1 << last + 1) - (1 << first)
-            return self.mask
-        if name == "size":
-            self.size, end = 0, 0
+                self._mask |= (1 << last + 1) - (1 << first)
+        return self._mask
+
+    @property
+    def size(self) -> int:
+        """How many hosts are in the set."""
+        if self._size < 0:
+            self._size, end = 0, 0
             for first, last in sorted(self.intervals):
-                self.size += max(last + 1 - max(first, end), 0)
+                self._size += max(last + 1 - max(first, end), 0)
                 end = max(last + 1, end)
-            return self.size
-        raise AttributeError(name)
+        return self._size
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, overload
 
 import msgspec
+from mypy_extensions import mypyc_attr
 
 from batprotocol import model
 from batprotocol.conversation.automaton import JobState
@@ -63,6 +64,7 @@ _BEFORE, _AFTER = b"\xff", b"\xfe"
 Ending: TypeAlias = "tuple[JobState, model.FinalJobState]"
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class EndedJobs:
     """How jobs ended, by id, in a byte or some fifteen a job, where a dict of strings would take a hundred.
 
@@ -84,7 +86,7 @@ class EndedJobs:
 
     def __iter__(self) -> Iterator[str]:
         for workload, codes in self._numbered.items():
-            yield from (f"{workload}!{number}" for number, code in enumerate(codes) if code)
+            yield from (f"{workload}!{number}" for number, code in enumerate(bytes(codes)) if code)
         yield from self._named
 
     def add(self, job_id: str, record: JobRecord) -> None:
@@ -137,6 +139,7 @@ def _is_number(name: str) -> bool:
     return name.isdecimal() and (name[0] != "0" or name == "0") and len(name) <= _DIGITS and name.isascii()
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class _Names:
     """Numbers by name: a hash table whose buckets are texts, of each name between two separators and then its number.
 

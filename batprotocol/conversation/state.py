@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 from intervaltree import IntervalTree
+from mypy_extensions import mypyc_attr
 
 from batprotocol import model
 from batprotocol.conversation.automaton import Expected, HostPower, Phase, Registration
@@ -80,6 +81,7 @@ class HostRecord(msgspec.Struct):
         return self.power
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class State:
     """The state of a conversation.
 

@@ -75,7 +75,8 @@ IGNORED = {"found", "refused", "index", "said", "usage_tree", "severities"}
 
 def snapshot(conversation: Conversation) -> dict[str, Any]:
     """All that a conversation knows, to be compared."""
-    state = vars(conversation._state)
+    state = conversation._state.__reduce_ex__(2)[2]  # compiled, it has no __dict__
+    assert isinstance(state, dict)
     known = {name: copy.deepcopy(value) for name, value in state.items() if name not in IGNORED | {"running"}}
     known["running"] = {job: hosts.intervals for job, hosts in state["running"].items()}
     known["turn"] = (conversation.turn, conversation.number)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import floor
 from typing import TYPE_CHECKING, Final
 
+from mypy_extensions import mypyc_attr
+
 from batprotocol.model import (
     CallMeLaterEvent,
     CreateProbeEvent,
@@ -76,6 +78,7 @@ class OneShotProbe(OneShotCall):
             simulator.queue.bequeath(self, simulator.server.mailbox, Triggered([], measured))
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class _Ticker:
     """Something periodic: a call, or a probe.
 

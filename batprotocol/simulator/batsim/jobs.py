@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from mypy_extensions import mypyc_attr
+
 from batprotocol.errors import shown
 from batprotocol.model import ExecuteJobEvent, FinalJobState, Job, JobAndProgress
 from batprotocol.simulator.batsim.messages import JobEnded, JobsKilled
@@ -25,6 +27,7 @@ _STATES: Final = {
 """What a job that ended by itself is, by the code that it returns; all others have failed."""
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class SimulatedJob:
     """A job that was submitted and has not been forgotten yet.
 

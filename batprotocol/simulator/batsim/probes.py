@@ -12,6 +12,8 @@ from collections.abc import Callable
 from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Final
 
+from mypy_extensions import mypyc_attr
+
 from batprotocol.conversation.hostsets import read_hosts
 from batprotocol.errors import shown
 from batprotocol.model import (
@@ -68,6 +70,7 @@ def joules(probe: CreateProbeEvent, simulation: Simulation) -> tuple[ProbeDataEm
     return ProbeDataEmittedEvent(probe_id=probe.probe_id, resources=_told(probe), data=data), reads
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Probe:
     """A probe of any kind that the schema knows.
 

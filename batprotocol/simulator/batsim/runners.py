@@ -6,6 +6,8 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from mypy_extensions import mypyc_attr
+
 from batprotocol.model import (
     DelayProfile,
     ExecuteJobEvent,
@@ -35,6 +37,7 @@ _SPAWNED: Final = 3
 _JOINED: Final = 4
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Order:
     """How a job is to be executed.
 
@@ -153,11 +156,12 @@ class Runner(Actor):
     def _end_part(self, simulator: Simulation) -> None:
         """A part of the profile is over: go on with the next one, or end."""
         queue, walk, doing = simulator.queue, self.walk, self._doing
-        assert walk.leaf is not None
-        code = walk.leaf.profile.return_code
+        leaf = walk.leaf
+        assert leaf is not None
+        code = leaf.profile.return_code
         if doing == _SLEPT:
             if self._left >= 0.0:
-                delay = walk.leaf.profile.profile.delay  # type: ignore[union-attr]
+                delay = leaf.profile.profile.delay  # type: ignore[union-attr]
                 self._left = 0.0 if self._cut else self._left - delay
         else:
             self._cut = not self.in_time

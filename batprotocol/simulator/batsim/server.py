@@ -10,6 +10,8 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from mypy_extensions import mypyc_attr
+
 from batprotocol.model import Event, Message, SimulationEndsEvent
 from batprotocol.simulator.batsim.submitters import Injector
 from batprotocol.simulator.queue.actor import Actor, Mailbox
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Die", "Server"]
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Die:
     """What the periodic actor is told last."""
 

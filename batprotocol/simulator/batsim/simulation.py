@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from math import fsum
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from batprotocol.errors import RuleViolation
 from batprotocol.model import (
     Doubles,
@@ -46,6 +48,7 @@ _HANDLERS: Final = {**OCCURRENCES, **DECISIONS}
 _COMPOSITIONS: Final = (SequentialCompositionProfile, ForkJoinCompositionProfile, ParallelTaskMergeCompositionProfile)
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Simulation:
     """What the actors of a simulation share.
 

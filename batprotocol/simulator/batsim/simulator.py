@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from mypy_extensions import mypyc_attr
+
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, Violation
 from batprotocol.errors import InputError, RuleViolation
 from batprotocol.model import EDCHelloEvent, Message, SimulationErrorEvent, StopCallMeLaterEvent, StopProbeEvent
@@ -14,6 +16,7 @@ from batprotocol.simulator.results import Observer
 __all__ = ["Simulator"]
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Simulator:
     """An embedded Batsim.
 

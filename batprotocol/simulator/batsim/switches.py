@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mypy_extensions import mypyc_attr
+
 from batprotocol.simulator.batsim.messages import Switched
 from batprotocol.simulator.inputs import Usage
 from batprotocol.simulator.progress.matrices import usage_task
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Switch", "SwitchRequest"]
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class SwitchRequest:
     """Hosts that are turned on or off together.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from mypy_extensions import mypyc_attr
+
 from batprotocol.model import HostState
 from batprotocol.simulator.inputs import Host, Platform, Watts
 from batprotocol.simulator.machine.sharing import Resource, Sharing
@@ -23,6 +25,7 @@ _SWITCHING_ON: Final = int(HostState.SWITCHING_ON)
 _SWITCHING_OFF: Final = int(HostState.SWITCHING_OFF)
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Machine:
     """The state of all hosts and links.
 

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from math import inf
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from batprotocol.simulator.machine.task import Task
 
 __all__ = ["Resource", "Sharing"]
@@ -19,6 +21,7 @@ _LEFT: Final = 1e-5
 _MOST_ROUNDS: Final = 100_000
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Resource:
     """Something that tasks share: the cores of a host, or a link.
 
@@ -38,6 +41,7 @@ class Resource:
         self.offer = 0.0
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Sharing:
     """Who uses which resource, and how fast each task goes on.
 

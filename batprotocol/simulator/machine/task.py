@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from mypy_extensions import mypyc_attr
+
 __all__ = ["Task"]
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Task:
     """Work of 1, of which the machine decides how much of it is done in a second.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mypy_extensions import mypyc_attr
+
 from batprotocol.model import (
     KillProgress,
     KillProgressSequentialProfile,
@@ -14,6 +16,7 @@ from batprotocol.simulator.inputs import WorkloadProfile
 __all__ = ["Part", "Walk"]
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Part:
     """A profile of the walk: a composition that is gone through, or what runs now.
 
@@ -33,6 +36,7 @@ class Part:
         self.index = 0
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Walk:
     """The parts of a job's profile that are executed, one after the other.
 

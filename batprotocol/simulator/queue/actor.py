@@ -10,12 +10,15 @@ from abc import ABC, abstractmethod
 from collections import deque
 from typing import Any, Final
 
+from mypy_extensions import mypyc_attr
+
 __all__ = ["MASTER", "Actor", "Mailbox"]
 
 MASTER: Final = -1
 """The host that Batsim itself runs on, which has no number of its own; as an index it is the last one."""
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Actor(ABC):
     """A part of Batsim that waits and acts.
 
@@ -49,6 +52,7 @@ class Actor(ABC):
             queue.time_out(self)
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Mailbox:
     """Where one actor receives messages, one at a time.
 

@@ -10,6 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from mypy_extensions import mypyc_attr
+
 from batprotocol.simulator.machine.machine import Machine
 from batprotocol.simulator.machine.task import Task
 from batprotocol.simulator.queue.actor import Actor, Mailbox
@@ -17,6 +19,7 @@ from batprotocol.simulator.queue.actor import Actor, Mailbox
 __all__ = ["Queue"]
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Queue(ABC):
     """The clock, and all that will happen.
 

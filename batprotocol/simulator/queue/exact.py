@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from math import inf
 from typing import Any, Final
 
+from mypy_extensions import mypyc_attr
+
 from batprotocol.simulator.machine.machine import Machine
 from batprotocol.simulator.machine.task import Task
 from batprotocol.simulator.progress.matrices import message_task
@@ -26,6 +28,7 @@ _WORK_LEFT: Final = 1e-14
 _NEVER: Final = inf
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class _Action:
     """Something that goes on: a sleep (`left` seconds), or work after a latency (`remains` of 1 at a rate)."""
 
@@ -43,6 +46,7 @@ class _Action:
         self.task: Task | None = None
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class _Timer:
     """A time-out, which knows its date: unlike an action, no step is subtracted from it."""
 
@@ -54,6 +58,7 @@ class _Timer:
         self.meaning = meaning
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class _Communication:
     """One message, from the first half of its meeting (post or receive) to its delivery."""
 
@@ -69,6 +74,7 @@ class _Communication:
         self.timeout: _Timer | None = None
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class _Call:
     """A kernel call that an actor makes in this round, and the ones that it makes in the following rounds."""
 
@@ -111,7 +117,7 @@ class ExactQueue(Queue):
                         return True
             calls, self._calls = self._calls, []
             for call in calls:
-                self._HANDLERS[call.kind](self, call)
+                _HANDLERS[call.kind](self, call)
             self._round, self._ready, self._position = self._ready, [], 0
             if not self._round and not self._step():
                 return False
@@ -275,20 +281,6 @@ class ExactQueue(Queue):
         else:
             actor.alarm = self._timer(inf if call.argument is None else call.argument, _WaitTimeout(actor))
 
-    _HANDLERS: Final = {
-        "spawn": _handle_spawn,
-        "pause": _handle_pause,
-        "sleep": _handle_sleep,
-        "post": _handle_post,
-        "bequeath": _handle_bequeath,
-        "leave": _handle_leave,
-        "receive": _handle_receive,
-        "deliver": _handle_deliver,
-        "execute": _handle_execute,
-        "finish": _handle_finish,
-        "wait": _handle_wait,
-    }
-
     # Steps
 
     def _action(self, hosts: tuple[int, ...], meaning: Any) -> _Action:
@@ -439,6 +431,22 @@ class ExactQueue(Queue):
             self._ready_first(actor)
 
 
+_HANDLERS: Final = {
+    "spawn": ExactQueue._handle_spawn,
+    "pause": ExactQueue._handle_pause,
+    "sleep": ExactQueue._handle_sleep,
+    "post": ExactQueue._handle_post,
+    "bequeath": ExactQueue._handle_bequeath,
+    "leave": ExactQueue._handle_leave,
+    "receive": ExactQueue._handle_receive,
+    "deliver": ExactQueue._handle_deliver,
+    "execute": ExactQueue._handle_execute,
+    "finish": ExactQueue._handle_finish,
+    "wait": ExactQueue._handle_wait,
+}
+
+
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class _ReceiveTimeout:
     """The end of the patience of somebody who waits for a message."""
 
@@ -449,6 +457,7 @@ class _ReceiveTimeout:
         self.mailbox = mailbox
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class _TaskTimeout:
     """The end of the patience of somebody who waits for a task."""
 
@@ -458,6 +467,7 @@ class _TaskTimeout:
         self.task = task
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class _WaitTimeout:
     """The end of the patience of somebody who waits to be woken."""
 

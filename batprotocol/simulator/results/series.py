@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from array import array
 
+from mypy_extensions import mypyc_attr
+
 __all__ = ["StepSeries"]
 
 _BINS = 1024
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class StepSeries:
     """The sum of amounts that hold for intervals of time, as means over equal bins; bins grow as time goes on.
 

@@ -1,0 +1,51 @@
+"""What mypyc compiles into wheels: only what it can, and all that is said to be."""
+
+from __future__ import annotations
+
+import ast
+import sys
+
+import pytest
+from support import ROOT
+
+sys.path.append(str(ROOT / "tools"))
+
+from compiled import MODULES, PLAIN, is_wanted
+
+WITHOUT_ENGINE = True
+
+
+@pytest.mark.parametrize("name", [*MODULES, *sorted(PLAIN)])
+def test_there_is_such_a_module(name: str) -> None:
+    assert (ROOT / "batprotocol" / name).is_file()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_nothing_is_lost(name: str) -> None:
+    """mypyc leaves out the arguments of a class statement, such as a Struct's `frozen=True`, without a word."""
+    tree = ast.parse((ROOT / "batprotocol" / name).read_text())
+    assert not [each.name for each in ast.walk(tree) if isinstance(each, ast.ClassDef) and each.keywords]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_what_is_copied_says_so(name: str) -> None:
+    """A compiled class that is made with arguments can be copied and pickled, as simulators are, if it says so.
+
+    So can classes derived from one of this module that does.
+    """
+    tree = ast.parse((ROOT / "batprotocol" / name).read_text())
+    bad = []
+    for each in tree.body:
+        if not isinstance(each, ast.ClassDef):
+            continue
+        made = [part for part in each.body if isinstance(part, ast.FunctionDef) and part.name == "__init__"]
+        wanted = made and len(made[0].args.args) > 1 + len(made[0].args.defaults)
+        if wanted and not each.bases and "serializable" not in "".join(map(ast.unparse, each.decorator_list)):
+            bad.append(each.name)
+    assert not bad
+
+
+@pytest.mark.parametrize(("value", "wanted"), [("1", (True, True)), ("0", (False, False)), ("", (True, False))])
+def test_it_can_be_chosen(monkeypatch: pytest.MonkeyPatch, value: str, wanted: tuple[bool, bool]) -> None:
+    monkeypatch.setenv("BATPROTOCOL_COMPILED", value)
+    assert (is_wanted(default=True), is_wanted(default=False)) == wanted
