@@ -116,13 +116,21 @@ class Channel:
             except zmq.Again:
                 return None
             self._asked = True  # from here on, even if a signal comes before the rest of the message is read
-            part = self._take(0, False)
-            if source == self._source and part.more and not len(part):  # what happens but once in a simulation
-                frame = self._take(0, False)
-                if not frame.more:
-                    return frame.bytes
-                return self._single(self._parts(frame))
-            request = self._request(source, self._parts(part))
+            if source != self._source:
+                parts = self._parts(self._take(0, False))
+            else:  # what happens but once in a simulation: no more is asked of libzmq than what must be known
+                part = self._take(zmq.NOBLOCK)
+                if not part:
+                    try:
+                        frame = self._take(zmq.NOBLOCK, False)
+                    except zmq.Again:  # there was nothing but the empty frame
+                        self._asked = False
+                        return None
+                    return self._single(self._parts(frame)) if frame.more else frame.bytes
+                parts = [zmq.Frame(part)]
+                if self._socket.getsockopt(zmq.RCVMORE):
+                    parts += self._parts(self._take(0, False))
+            request = self._request(source, parts)
             if request is not None and (not self._peer or request.route == self._peer):
                 return self._meet(request)
             self._asked = False

@@ -204,8 +204,9 @@ class Session:
         if not isfinite(message.now):
             raise DecodeError(f"{self._place}: expected a finite number, found {message.now}", "now")
         self._now = message.now
-        if not LAST_EVENTS.isdisjoint(map(type, message.events)):
-            self._ending = True
+        for event in message.events:
+            if type(event) in LAST_EVENTS:
+                self._ending = True
 
     @property
     def _place(self) -> str:

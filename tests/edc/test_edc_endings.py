@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 import zmq
@@ -32,6 +33,7 @@ from batprotocol import (
 )
 from batprotocol.edc import Scheduler, Server, Session, run, serve
 from batprotocol.edc.session import hello_message
+from batprotocol.errors import DecodeError
 from batprotocol.wire import frames
 
 # What is killed before the stop
@@ -293,6 +295,27 @@ def test_a_simulator_behind_a_proxy() -> None:
     batsim = InThread(script)
     run(Scheduler(), ANY_PORT, on_bound=batsim)
     assert len(batsim.join()) == 3
+
+
+@pytest.mark.parametrize("junk", [[b""], [b"no delimiter"], [b"no", b"delimiter"], [b"proxied", b"", b"frame"]])
+def test_junk_of_the_simulator_itself(junk: list[bytes]) -> None:
+    """What asks for no answer is ignored, or is the end, if it cannot be told from the message behind it."""
+
+    def script(peer: Peer) -> int:
+        with zmq.Context() as context, context.socket(zmq.DEALER) as dealer:
+            dealer.rcvtimeo = round(PATIENCE * 1000)
+            dealer.connect(peer.socket.getsockopt_string(zmq.LAST_ENDPOINT))
+            for number, frame in enumerate((frames.encode_init(""), begins().to_binary(), ends(1.0).to_binary())):
+                if number == 2:
+                    dealer.send_multipart(junk)
+                dealer.send_multipart([b"", frame])
+                answer = dealer.recv_multipart()
+            return len(answer)
+
+    batsim = InThread(script)
+    with suppress(DecodeError):
+        run(Scheduler(), ANY_PORT, on_bound=batsim)
+    assert batsim.join() == 2
 
 
 # Two iterators
