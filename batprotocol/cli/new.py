@@ -15,7 +15,18 @@ import click
 __all__ = ["DEPENDENCIES", "new_scheduler"]
 
 DEPENDENCIES: Final = frozenset(
-    ["batprotocol", "click", "flatbuffers", "intervaltree", "msgspec", "numpy", "procset", "rich", "zmq"]
+    [
+        "batprotocol",
+        "click",
+        "flatbuffers",
+        "intervaltree",
+        "msgspec",
+        "mypy_extensions",
+        "numpy",
+        "procset",
+        "rich",
+        "zmq",
+    ]
 )
 """What this library imports: no file of a scheduler can be called like that."""
 if TYPE_CHECKING:

@@ -10,12 +10,13 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import ROOT
 
+import batprotocol
 from batprotocol import MessageBuilder, model
 from batprotocol.conversation import Conversation, JobRecord, JobState
 from batprotocol.conversation.known_jobs import Jobs
@@ -138,7 +139,10 @@ def test_a_job_is_kept_while_its_kill_or_its_acknowledgement_is_due() -> None:
 
 
 @given(
-    st.dictionaries(st.text(st.characters()), st.sampled_from([*FinalJobState, 200])),
+    st.dictionaries(
+        st.text(st.characters()) | st.from_regex(r"w[01]!0?[0-9]{1,11}", fullmatch=True),
+        st.sampled_from([*FinalJobState, 200]),
+    ),
     st.integers(0, 200),
     st.lists(st.text(st.characters()), max_size=5),
 )
@@ -173,7 +177,11 @@ def test_they_are_found_by_another_process() -> None:
         "import pickle, sys; jobs = pickle.load(sys.stdin.buffer); print(sum(f'w0!{n}' in jobs for n in range(2000)))"
     )
     for seed in ("1", "2"):
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
+        environment = {
+            **os.environ,
+            "PYTHONHASHSEED": seed,
+            "PYTHONPATH": str(Path(batprotocol.__file__).parent.parent),
+        }
         done = subprocess.run(
             [sys.executable, "-c", program], input=pickle.dumps(jobs), capture_output=True, check=True, env=environment
         )

@@ -6,6 +6,7 @@ Work is counted, not timed: lines of Python, and bytes for what is copied.
 from __future__ import annotations
 
 import doctest
+import gc
 import sys
 import tracemalloc
 from collections.abc import Callable
@@ -45,6 +46,8 @@ def player(scheduler: Scheduler) -> Turn:
             lines += what == "line"
             return count
 
+        gc.collect()
+        gc.disable()  # what is collected meanwhile may run code of its own
         sys.settrace(count)
         tracemalloc.start()
         try:
@@ -53,6 +56,7 @@ def player(scheduler: Scheduler) -> Turn:
         finally:
             tracemalloc.stop()
             sys.settrace(None)
+            gc.enable()
         session.say()
         return lines, peak
 
