@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import lzma
 import re
 import tarfile
 from collections.abc import Iterator
@@ -40,14 +41,17 @@ def runs() -> tuple[Path, ...]:
 
 
 @cache
+def files_of(archive: Path) -> dict[str, bytes]:
+    """What an archive of a run holds, by name; read once in all, as tests of several files go through all runs."""
+    with tarfile.open(fileobj=io.BytesIO(lzma.decompress(archive.read_bytes()))) as tar:
+        handles = ((member.name.removeprefix("./"), tar.extractfile(member)) for member in tar)
+        return {name: handle.read() for name, handle in handles if handle is not None}
+
+
+@cache
 def read_run(archive: Path) -> tuple[Recorded, ...]:
     """The messages of one run, in order, the init frame (0) and the hello frame (1) included."""
-    files: dict[str, bytes] = {}
-    with tarfile.open(fileobj=io.BytesIO(archive.read_bytes())) as tar:
-        for member in tar.getmembers():
-            handle = tar.extractfile(member)
-            if handle is not None:
-                files[member.name.removeprefix("./")] = handle.read()
+    files = files_of(archive)
     messages = []
     for name in sorted(files):
         if name.endswith(".bin") and "/" not in name:
