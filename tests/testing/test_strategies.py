@@ -186,15 +186,18 @@ def test_known_enum_numbers_only(member: ProtocolEnum) -> None:
     ],
 )
 def test_directions_are_respected(direction: Direction | str | None, types: tuple[type, ...]) -> None:
-    seen = set()
+    missing = set(types)
 
-    @settings(max_examples=300, database=None, derandomize=True, phases=[Phase.generate])
+    @thorough
     @given(bat.events(direction))
     def collect(event: model.Event) -> None:
-        seen.add(type(event))
+        assert type(event) in types
+        missing.discard(type(event))
+        if not missing:
+            raise Reached
 
-    collect()
-    assert seen == set(types)
+    with pytest.raises(Reached):
+        collect()
 
 
 @given(bat.messages("b2e"), bat.messages(Direction.EDC_TO_BATSIM))
