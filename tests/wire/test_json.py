@@ -273,6 +273,23 @@ def test_what_is_skipped_must_be_json_still(text: str) -> None:
             model.Message.from_json(text, strict=False)
 
 
+@pytest.mark.parametrize("value", [r'["\ud83d\ude00"]', "['a', /**/ 1]", '[[1, {"a": // c\n null}]]', "{'a': [null]}"])
+def test_what_is_skipped_may_be_what_only_the_dialect_has(value: str) -> None:
+    for _ in each_engine():
+        assert model.Message.from_json(f'{{"x": {value}, "events": []}}', strict=False) == model.Message(0.0)
+
+
+@pytest.mark.parametrize("inner", ["1", "/**/1"])
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"x": ', "}")])
+def test_what_is_skipped_nests_as_deep_as_tables(opening: str, closing: str, inner: str) -> None:
+    """The message is the first level, and the innermost value the last."""
+    fine, too_deep = (f'{{"x": {opening * n}{inner}{closing * n}, "events": []}}' for n in (62, 63))
+    for _ in each_engine():
+        assert model.Message.from_json(fine, strict=False) == model.Message(0.0)
+        with pytest.raises(DecodeError, match="values nest more than 64 deep"):
+            model.Message.from_json(too_deep, strict=False)
+
+
 # Errors
 
 
@@ -302,6 +319,12 @@ def of_reject(field: str) -> str:
             "a string cannot hold the control character 0x0a",
         ),
         ('{"events": [{"event_type": "Hello"}]}', "events[0].event_type", '"Hello"', "Event has no member 'Hello'"),
+        (
+            '{"events": [{"event": 5, "event_type": "RejectJobEvent"}]}',
+            "events[0].event",
+            "5,",
+            "expected '{' to open a",
+        ),
         ('{"é": 1}', "é", '"é"', "Message has no field of this name"),
     ],
 )
