@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import lzma
 import re
+import shutil
+import subprocess
 import tarfile
 from collections.abc import Iterator
 from functools import cache
@@ -70,6 +72,14 @@ def recorded_messages() -> Iterator[Recorded]:
                 yield message._replace(data=message.data[4:])
             elif message.number > 1:
                 yield message
+
+
+def shared_library(made: Path, source: Path) -> Path:
+    """Compile a file of C to a shared library. Not with what Python was compiled with, which may not be here."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    assert compiler, "the tests need a C compiler"
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", made, source], check=True)
+    return made
 
 
 def snake(name: str) -> str:

@@ -84,12 +84,15 @@ def test_a_matrix_alone_tells_the_number_of_executors() -> None:
 # Jobs
 
 
-def test_a_killed_job_is_forgotten_like_any_other() -> None:
+@pytest.mark.parametrize("ending", [[[ended(state=KILLED), killed("w0!1")]], [ended(state=KILLED), [], killed("w0!1")]])
+def test_a_killed_job_is_forgotten_like_any_other(ending: list[Event]) -> None:
+    """Once Batsim has told that it was killed, and has spoken again."""
     conversation = Conversation()
-    for each in talk([], submitted(), executed(), [], kill("w0!1"), [ended(state=KILLED), killed("w0!1")], []):
+    said = talk([], submitted(), executed(), [], kill("w0!1"), *ending, [], [])
+    for each in said[:-1]:
         assert conversation.feed(each) == []
     assert conversation.jobs["w0!1"].profile_id == "w0!p"
-    conversation.feed(talk(*[[]] * 8)[-1])
+    assert conversation.feed(said[-1]) == []
     assert conversation.jobs["w0!1"] == JobRecord(JobState.COMPLETED, None, "", final=KILLED)
 
 

@@ -266,14 +266,24 @@ def test_plain_messages_skip_nothing() -> None:
         assert skipped == []
 
 
-@pytest.mark.parametrize("text", ['{"x": {, "events": []}', '{"x": [1,], "events": []}', '{"x": yes, "events": []}'])
-def test_what_is_skipped_must_be_json_still(text: str) -> None:
+@pytest.mark.parametrize("value", ["{", "[1,]", "yes", "nan", "[nan]", "Infinity", "5foo"])
+def test_what_is_skipped_must_be_json_still(value: str) -> None:
+    """As with `flatc --unknown-json`."""
     for _ in each_engine():
         with pytest.raises(DecodeError):
+            model.Message.from_json(f'{{"x": {value}, "events": []}}', strict=False)
+
+
+def test_a_field_that_is_skipped_is_not_the_type_of_a_union() -> None:
+    text = '{"events": [{"event": {"job_id": "x"}, "aaa": "RejectJobEvent"}]}'
+    for _ in each_engine():
+        with pytest.raises(DecodeError, match="expected 'event_type' right before or right after this union"):
             model.Message.from_json(text, strict=False)
 
 
-@pytest.mark.parametrize("value", [r'["\ud83d\ude00"]', "['a', /**/ 1]", '[[1, {"a": // c\n null}]]', "{'a': [null]}"])
+@pytest.mark.parametrize(
+    "value", [r'["\ud83d\ude00"]', "['a', /**/ 1]", "[1, 0x10, inf]", '[[1, {"a": // c\n null}]]', "{'a': [null]}"]
+)
 def test_what_is_skipped_may_be_what_only_the_dialect_has(value: str) -> None:
     for _ in each_engine():
         assert model.Message.from_json(f'{{"x": {value}, "events": []}}', strict=False) == model.Message(0.0)

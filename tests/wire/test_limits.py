@@ -11,7 +11,6 @@ from support import ROOT
 
 from batprotocol.wire import json
 
-
 WITHOUT_ENGINE = True
 
 
