@@ -40,7 +40,7 @@ def compiled(value: Any, name: str) -> Iterator[tuple[str, re.Pattern[Any]]]:
 
 
 def patterns() -> dict[str, re.Pattern[Any]]:
-    """All patterns of the package: those in its modules, and those written where they are used."""
+    """All patterns of the package, each once: those in its modules, and those written where they are used."""
     found: dict[str, re.Pattern[Any]] = {}
     for module_info in pkgutil.walk_packages(batprotocol.__path__, "batprotocol."):
         if "._native" in module_info.name or module_info.name.startswith("batprotocol.fb."):
@@ -54,7 +54,7 @@ def patterns() -> dict[str, re.Pattern[Any]]:
                 is_re = isinstance(node.func.value, ast.Name) and node.func.value.id == "re"
                 if is_re and node.args and isinstance(node.args[0], ast.Constant):
                     found[f"{path.name}:{node.lineno}"] = re.compile(node.args[0].value)
-    return found
+    return {name: pattern for pattern, name in {pattern: name for name, pattern in reversed(found.items())}.items()}
 
 
 PATTERNS = patterns()

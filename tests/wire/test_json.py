@@ -387,26 +387,26 @@ def test_lone_surrogates_are_refused() -> None:
 
 
 BOMBS = {
-    "open vectors": '{"events": ' + "[" * 100_000,
-    "open tables": '{"events": [' + '{"event": ' * 25_000,
-    "vectors to skip": '{"x": ' + "[" * 100_000 + "]" * 100_000 + ', "events": []}',
-    "tables to skip": '{"x": ' + '{"x": ' * 100_000 + "1" + "}" * 100_000 + ', "events": []}',
-    "open comments": "/*" * 125_000,
-    "a comment of comments": "/*" * 62_500 + "*/",
-    "a line of comments": "//" * 125_000,
-    "a line of documentation": "///" * 75_000,
-    "lines of documentation": "/// \n" * 12_500,
-    "blanks": " " * 250_000,
-    "digits": '{"now": ' + "9" * 250_000,
-    "zeros": '{"now": 1' + "0" * 250_000 + ".e1}",
-    "zeros after the point": '{"now": 0.' + "0" * 250_000 + "1" * 1000 + "}",
-    "a huge exponent": '{"now": 1e' + "9" * 250_000 + "}",
-    "hexadecimal digits": '{"now": 0x' + "f" * 250_000 + "p1}",
-    "blanks before a number": '{"now": "' + " " * 250_000 + '5"}',
-    "blanks after a number": '{"now": "5' + " " * 250_000 + 'x"}',
-    "backslashes": '{"now": "' + "\\" * 74_999 + '"}',
-    "escapes": '{"' + "\\u0041" * 25_000,
-    "events of no type": '{"events": [' + '{"event_type": 1},' * 50_000 + "]}",
+    "open vectors": '{"events": ' + "[" * 40_000,
+    "open tables": '{"events": [' + '{"event": ' * 10_000,
+    "vectors to skip": '{"x": ' + "[" * 40_000 + "]" * 40_000 + ', "events": []}',
+    "tables to skip": '{"x": ' + '{"x": ' * 40_000 + "1" + "}" * 40_000 + ', "events": []}',
+    "open comments": "/*" * 50_000,
+    "a comment of comments": "/*" * 25_000 + "*/",
+    "a line of comments": "//" * 50_000,
+    "a line of documentation": "///" * 30_000,
+    "lines of documentation": "/// \n" * 5_000,
+    "blanks": " " * 100_000,
+    "digits": '{"now": ' + "9" * 100_000,
+    "zeros": '{"now": 1' + "0" * 100_000 + ".e1}",
+    "zeros after the point": '{"now": 0.' + "0" * 100_000 + "1" * 1000 + "}",
+    "a huge exponent": '{"now": 1e' + "9" * 100_000 + "}",
+    "hexadecimal digits": '{"now": 0x' + "f" * 100_000 + "p1}",
+    "blanks before a number": '{"now": "' + " " * 100_000 + '5"}',
+    "blanks after a number": '{"now": "5' + " " * 100_000 + 'x"}',
+    "backslashes": '{"now": "' + "\\" * 29_999 + '"}',
+    "escapes": '{"' + "\\u0041" * 10_000,
+    "events of no type": '{"events": [' + '{"event_type": 1},' * 20_000 + "]}",
 }
 
 
@@ -417,4 +417,4 @@ def test_bombs_do_not_go_off(bomb: str) -> None:
     for strict, _ in itertools.product((True, False), each_engine()):
         with peak_memory() as peak, pytest.raises(DecodeError):
             model.Message.from_json(BOMBS[bomb], strict=strict)
-        assert peak.bytes < 16e6
+        assert peak.bytes < 6.4e6
