@@ -8,13 +8,20 @@ pytest -m "not slow"                    # without what takes more than a few sec
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from batprotocol.wire import binary
+
+# Hundreds of processes are started here: what they import is compiled once, whatever the variable says.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # What the assertions of the helpers saw is told too.
 pytest.register_assert_rewrite("calls", "commands", "exact", "flatc", "oracle", "processes", "replay", "simulations")
@@ -43,12 +50,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run each test with each engine; files that choose the engines themselves (with `engines.py`) need it once.
 
-    So do those that say `WITHOUT_ENGINE = True`: nothing in them ever becomes bytes of the protocol, or what they are
-    about does not depend on who makes these bytes.
+    So do those that say `WITHOUT_ENGINE = True`, and tests marked `once`: nothing in them ever becomes bytes of the
+    protocol, or what they are about does not depend on who makes these bytes.
     """
     own = {"each_engine", "needs_native", "WITHOUT_ENGINE"} & vars(metafunc.module).keys()
+    own |= {mark.name for mark in metafunc.definition.iter_markers("once")}
     once = own or "engine" in metafunc.fixturenames or metafunc.config.getoption("--engines") == "usual"
     metafunc.parametrize("wire_engine", [USUAL] if once else binary.ENGINES, indirect=True, scope="module")
+
+
+def pytest_collection_finish() -> None:
+    """Ten thousand tests are in memory, and stay there: the garbage collector need not look at them again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int | None:
+    """With `-n auto`: no more than the control group of a container lets run at once, which Python cannot tell."""
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        return max(1, min(len(os.sched_getaffinity(0)), round(int(quota) / int(period))))
+    except (OSError, ValueError, AttributeError):  # none, no limit ("max"), or no Linux
+        return None
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -21,11 +21,9 @@ def peak_memory() -> Iterator[Peak]:
     """Measure the peak of what the block allocates."""
     peak = Peak()
     gc.collect()
-    gc.freeze()  # what was there before is not walked through again and again
     tracemalloc.start()
     try:
         yield peak
         peak.bytes = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-        gc.unfreeze()

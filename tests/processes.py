@@ -93,6 +93,18 @@ def started(command: Sequence[str], **options: object) -> Iterator[subprocess.Po
         process.communicate()
 
 
+def lives(pid: int) -> bool:
+    """Whether there is such a process. One that has ended is none, also where nobody asks how it ended."""
+    try:
+        if not os.path.isdir("/proc/self"):  # only Linux tells how a process is
+            os.kill(pid, 0)
+            return True
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def line_of(stream: IO[str] | None) -> str:
     assert stream is not None
     return stream.readline().rstrip("\n")

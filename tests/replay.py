@@ -5,6 +5,7 @@ As Batsim does, it says each message when the one before was answered. It does n
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -31,7 +32,7 @@ from batprotocol import (
 )
 from batprotocol.wire import decode, frames
 
-PATIENCE = 60.0
+PATIENCE = float(os.environ.get("BATPROTOCOL_TEST_PATIENCE", "60"))
 """Seconds after which a test gives up waiting. No test measures time with it."""
 
 HOSTS = 4

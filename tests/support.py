@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import lzma
 import re
+import shutil
+import subprocess
 import tarfile
 from collections.abc import Iterator
 from functools import cache
@@ -40,14 +43,17 @@ def runs() -> tuple[Path, ...]:
 
 
 @cache
+def files_of(archive: Path) -> dict[str, bytes]:
+    """What an archive of a run holds, by name; read once in all, as tests of several files go through all runs."""
+    with tarfile.open(fileobj=io.BytesIO(lzma.decompress(archive.read_bytes()))) as tar:
+        handles = ((member.name.removeprefix("./"), tar.extractfile(member)) for member in tar)
+        return {name: handle.read() for name, handle in handles if handle is not None}
+
+
+@cache
 def read_run(archive: Path) -> tuple[Recorded, ...]:
     """The messages of one run, in order, the init frame (0) and the hello frame (1) included."""
-    files: dict[str, bytes] = {}
-    with tarfile.open(fileobj=io.BytesIO(archive.read_bytes())) as tar:
-        for member in tar.getmembers():
-            handle = tar.extractfile(member)
-            if handle is not None:
-                files[member.name.removeprefix("./")] = handle.read()
+    files = files_of(archive)
     messages = []
     for name in sorted(files):
         if name.endswith(".bin") and "/" not in name:
@@ -66,6 +72,14 @@ def recorded_messages() -> Iterator[Recorded]:
                 yield message._replace(data=message.data[4:])
             elif message.number > 1:
                 yield message
+
+
+def shared_library(made: Path, source: Path) -> Path:
+    """Compile a file of C to a shared library. Not with what Python was compiled with, which may not be here."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    assert compiler, "the tests need a C compiler"
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", made, source], check=True)
+    return made
 
 
 def snake(name: str) -> str:

@@ -2,19 +2,24 @@
 
     python tools/mutants.py                         # 200 mutants over all rooms
     python tools/mutants.py --rooms edc --mutants 20 --seed 7 --jobs 2
+    python tools/mutants.py --only 12 57 --whole    # two of the 200 again, and if need be with all tests of the room
 
 What is changed (a comparison, a boolean, a number, an operator, a loop) and how, is cosmic-ray's (`pip install -e
-'.[mutants]'`); where, is drawn evenly from all places of the rooms. A mutant that no test notices is printed with its
-difference: write the test that it shows to be missing, or see that the change changes nothing. The tree is copied, so
-the working copy stays as it is. It must not know of any test by name: which folder judges which room, `ROOMS` says.
+'.[mutants]'`); where, is drawn evenly from all places of the rooms. The judge are the quick tests of the room, with all
+engines; `--whole` gives what they let pass to the slow ones too, with as many examples as usual. A mutant that no test
+notices is printed with its difference: write the test that it shows to be missing, or see that the change changes
+nothing. The tree is copied, so the working copy stays as it is. It must not know of any test by name: which folder
+judges which room, `ROOMS` says.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import itertools
 import os
 import random
+import resource
 import shutil
 import subprocess
 import sys
@@ -35,6 +40,13 @@ ROOMS = {
     "wire": ("batprotocol/wire", "tests/wire"),
 }
 """Where a room's code is, and the tests that are to notice when it is changed."""
+
+QUICK = ("-m", "not slow and not minutes", "--hypothesis-profile=quick")
+WHOLE = ("-m", "not minutes")
+"""Which tests of the room: what is quick, and all but what takes minutes."""
+
+MEMORY = 6 << 30
+"""The bytes that the tests of a mutant may take, as a changed loop can go on and on."""
 
 UNCHANGING = {
     "core/RemoveDecorator",  # mostly @property and @dataclass: the room would not even be imported
@@ -127,14 +139,18 @@ def copied_tree(folder: Path) -> Path:
     return copy
 
 
-def tests_of(room: str, copy: Path, timeout: float | None) -> tuple[str, float]:
-    """Run the tests of a room until one fails: "killed", "survived" or "time-out", and the seconds that it took."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", ROOMS[room][1]]
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(copy)}
+def tests_of(room: str, which: Sequence[str], copy: Path, timeout: float | None) -> tuple[str, float]:
+    """Run tests of a room until one fails: "killed", "survived" or "time-out", and the seconds that it took."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *which, ROOMS[room][1]]
+    environment = {**os.environ, "PYTHONPATH": str(copy), "BATPROTOCOL_TEST_PATIENCE": "20"}
+    # What is compiled before anything is changed is kept, and what is changed is not.
+    environment |= {"PYTHONDONTWRITEBYTECODE": "" if timeout is None else "1"}
     began = time.monotonic()
     process = subprocess.Popen(
         command, cwd=copy, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
+    if sys.platform == "linux":
+        resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY, MEMORY))
     try:
         fate = "killed" if process.wait(timeout) else "survived"
     except subprocess.TimeoutExpired:
@@ -144,18 +160,23 @@ def tests_of(room: str, copy: Path, timeout: float | None) -> tuple[str, float]:
     return fate, time.monotonic() - began
 
 
-def tried(mutant: Mutant, copy: Path, timeout: float) -> Outcome:
+def tried(mutant: Mutant, copy: Path, timeouts: dict[Sequence[str], float]) -> Outcome:
     """Change a copy, run the tests, and put the copy right again."""
     import difflib
 
     from cosmic_ray.mutating import use_mutation
     from cosmic_ray.plugins import get_operator
 
+    taken = 0.0
     with use_mutation(copy / mutant.module, get_operator(mutant.operator)(), mutant.occurrence) as (before, after):
         lines = difflib.unified_diff(before.splitlines(), (after or "").splitlines(), n=0, lineterm="")
         difference = "\n".join(line for line in lines if line[:2] not in ("--", "++", "@@"))
-        fate, seconds = tests_of(mutant.room, copy, timeout)
-    return Outcome(mutant, fate, difference, seconds)
+        for which, timeout in timeouts.items():
+            fate, seconds = tests_of(mutant.room, which, copy, timeout)
+            taken += seconds
+            if fate != "survived":
+                break
+    return Outcome(mutant, fate, difference, taken)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -164,20 +185,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rooms", nargs="+", choices=ROOMS, default=list(ROOMS), help="all unless told otherwise")
     parser.add_argument("--mutants", type=int, default=200, metavar="N", help="how many (default: 200)")
     parser.add_argument("--seed", type=int, default=0, help="which ones (default: 0)")
+    parser.add_argument("--only", nargs="+", type=int, metavar="N", help="of these, only those with these numbers")
+    parser.add_argument("--whole", action="store_true", help="give what the quick tests let pass to all of the room")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="how many at once")
     options = parser.parse_args(arguments)
-    mutants = drawn(options.rooms, options.mutants, options.seed)
+    chosen = dict(enumerate(drawn(options.rooms, options.mutants, options.seed), 1))
+    if options.only:
+        chosen = {number: chosen[number] for number in options.only}
+    rooms = [room for room in options.rooms if any(mutant.room == room for mutant in chosen.values())]
     outcomes = []
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
         copies: SimpleQueue[Path] = SimpleQueue()
         for number in range(options.jobs):
             copies.put(copied_tree(Path(folder) / str(number)))
-        usual = {}
-        for room in options.rooms:
-            copy = copies.get()
-            fate, usual[room] = tests_of(room, copy, None)
-            copies.put(copy)
-            print(f"{room}: its tests take {usual[room]:.0f} s", flush=True)
+        timeouts: dict[str, dict[Sequence[str], float]] = defaultdict(dict)
+        for room, which in itertools.product(rooms, (QUICK, WHOLE) if options.whole else (QUICK,)):
+            for _ in range(options.jobs):
+                copy = copies.get()
+                fate, usual = tests_of(room, which, copy, None)
+                copies.put(copy)
+            timeouts[room][which] = 3 * usual + 20
+            print(f"{room}: its {'quick ' * (which == QUICK)}tests take {usual:.0f} s", flush=True)
             if fate != "survived":
                 print(f"the tests in {ROOMS[room][1]} fail before anything is changed", file=sys.stderr)
                 return 2
@@ -185,18 +213,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         def work(mutant: Mutant) -> Outcome:
             copy = copies.get()
             try:
-                return tried(mutant, copy, 4 * usual[mutant.room] + 30)
+                return tried(mutant, copy, timeouts[mutant.room])
             finally:
                 copies.put(copy)
 
-        for number, outcome in enumerate(pool.map(work, mutants), 1):
+        for number, outcome in zip(chosen, pool.map(work, chosen.values()), strict=True):
             outcomes.append(outcome)
             place = f"{outcome.mutant.module}:{outcome.mutant.line}"
             operator = outcome.mutant.operator.removeprefix("core/")
-            print(f"{number}/{len(mutants)} {outcome.fate:9} {outcome.seconds:5.1f} s {place} {operator}", flush=True)
+            print(f"{number:3} {outcome.fate:9} {outcome.seconds:5.1f} s {place} {operator}", flush=True)
             if outcome.fate == "survived":
                 print(outcome.difference, flush=True)
-    for room in options.rooms:
+    for room in rooms:
         own = [outcome for outcome in outcomes if outcome.mutant.room == room]
         noticed = sum(outcome.fate != "survived" for outcome in own)
         print(f"{room}: {noticed} of {len(own)} noticed")

@@ -341,6 +341,7 @@ def test_fields_of_a_newer_schema_get_a_remark(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.once
 @pytest.mark.parametrize("path", runs(), ids=lambda path: path.name.removesuffix(".tar.xz"))
 def test_every_recorded_run_can_be_dumped(path: Path) -> None:
     result = run_here("dump", path)

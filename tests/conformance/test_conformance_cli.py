@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from support import ROOT
+from processes import lives
+from support import ROOT, shared_library
 
 WITHOUT_ENGINE = True
 HERE = Path(__file__).parent
@@ -150,7 +150,7 @@ def test_the_report_tells_what_was_never_in_play() -> None:
 
 def test_the_same_seed_tries_the_same() -> None:
     def tried(seed: str) -> list[str]:
-        done = conformance("--seed", seed, "--examples", "120", f"{ROOT}/examples/fcfs.py:FCFS")
+        done = conformance("--seed", seed, "--examples", "40", f"{ROOT}/examples/fcfs.py:FCFS")
         return done.stdout.splitlines()[1:]
 
     assert tried("1") == tried("1") != tried("2")
@@ -196,10 +196,7 @@ def test_a_command_that_cannot_be_told_where_to_listen(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("init", "rule"), [("", "simulation.stuck-jobs"), ("crash", "edc.died")])
 def test_a_library(tmp_path: Path, init: str, rule: str) -> None:
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    assert compiler, "the tests need a C compiler"
-    library = tmp_path / "edc.so"
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, HERE / "library.c"], check=True)
+    library = shared_library(tmp_path / "edc.so", HERE / "library.c")
     done = conformance("--init", init, "--library", library)
     assert done.returncode == 1, done.stderr
     assert f"[{rule}]" in done.stdout.splitlines()[0]
@@ -222,23 +219,17 @@ def script(folder: Path) -> tuple[str, ...]:
 
 def left_over(folder: Path) -> list[int]:
     """The processes that were noted and are still there."""
-    found = []
-    for entry in folder.iterdir():
-        try:
-            os.kill(int(entry.name), 0)
-        except ProcessLookupError:
-            continue
-        found.append(int(entry.name))
-    return found
+    return [int(entry.name) for entry in folder.iterdir() if lives(int(entry.name))]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.minutes) for seed in range(2, 12))])
 def test_a_signal_leaves_nothing_behind(tmp_path: Path, number: signal.Signals, seed: int) -> None:
     """It comes at a random moment, once the first decision component has started."""
     command = [sys.executable, "-m", "batprotocol", "conformance", "--", *script(tmp_path)]
     with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         while not any(tmp_path.iterdir()):
+            assert process.poll() is None, process.communicate()
             time.sleep(0.01)
         time.sleep(random.Random(f"{seed} {number}").random())
         process.send_signal(number)

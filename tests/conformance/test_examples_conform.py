@@ -45,11 +45,11 @@ def passes(component: type[Scheduler], examples: int, rules: str) -> None:
 @pytest.mark.parametrize("rules", ["batsim-5.0.0-rc2", "protocol"])
 @pytest.mark.parametrize("module", EXAMPLES)
 def test_an_example_passes(module: str, rules: str) -> None:
-    passes(scheduler(module), 100, rules)
+    passes(scheduler(module), 50, rules)
 
 
 def test_the_template_passes() -> None:
-    passes(example_scheduler(), 100, "batsim-5.0.0-rc2")
+    passes(example_scheduler(), 50, "batsim-5.0.0-rc2")
 
 
 @pytest.mark.minutes

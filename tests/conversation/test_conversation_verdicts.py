@@ -8,13 +8,12 @@ from __future__ import annotations
 import base64
 import json
 import lzma
-import tarfile
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import CORPUS, DATA, ROOT, SHARED, read_run, runs
+from support import CORPUS, DATA, ROOT, SHARED, files_of, read_run, runs
 
 from batprotocol.conversation import Violation, check
 from batprotocol.wire import binary
@@ -74,12 +73,7 @@ def is_refused(verdict: dict[str, Any]) -> bool:
 
 def survived(archive: Path) -> bool:
     """Whether Batsim ended a recorded run well."""
-    with tarfile.open(archive) as tar:
-        member = next(member for member in tar if member.name.endswith("run.json"))
-        file = tar.extractfile(member)
-        assert file is not None
-        run = json.load(file)
-    return bool(run["batsim_rc"] == 0)
+    return bool(json.loads(files_of(archive)["run.json"])["batsim_rc"] == 0)
 
 
 every_verdict = pytest.mark.parametrize(
@@ -126,6 +120,7 @@ def test_deadlocks_are_told_from_errors() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.once
 @every_run
 def test_runs(archive: Path) -> None:
     violations = check([recorded.data for recorded in read_run(archive)])
@@ -136,6 +131,7 @@ def test_runs(archive: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.once
 @every_run
 def test_batsim_itself_keeps_the_rules_in_runs(archive: Path) -> None:
     """Also those of the documentation, whatever the decision component does."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from processes import BATPROTO, BINARY, ENVIRONMENT, FCFS, REPLAY, SOON, batproto, endpoint_of, line_of, started
+from processes import BATPROTO, BINARY, ENVIRONMENT, FCFS, REPLAY, SOON, batproto, endpoint_of, line_of, lives, started
 from replay import PATIENCE, Peer, begun, ends, said
 from support import ROOT
 
@@ -158,15 +158,11 @@ def test_a_wait_is_told_after_a_while(tmp_path: Path) -> None:
 def gone(pid: int) -> bool:
     """Whether a process has ended, or does so soon."""
     until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
-        try:
-            with open(f"/proc/{pid}/stat") as file:
-                if file.read().rpartition(")")[2].split()[0] == "Z":  # nobody asks how an orphan ended
-                    return True
-        except OSError:
-            return True
+    while lives(pid):
+        if time.monotonic() > until:
+            return False
         time.sleep(0.01)
-    return False
+    return True
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has it")

@@ -92,6 +92,7 @@ def test_python_blocks_of_the_readme() -> None:
     conformance["test_rejecting_all_jobs_is_no_mistake"]()
 
 
+@pytest.mark.once
 def test_dump_prints_what_the_readme_shows() -> None:
     shown = blocks("console")[1]
     done = batproto("dump", "examples/00042-b2e.bin")
@@ -99,6 +100,7 @@ def test_dump_prints_what_the_readme_shows() -> None:
     assert done.stdout == shown
 
 
+@pytest.mark.once
 def test_simulate_prints_what_the_readme_shows() -> None:
     shown = blocks("console")[0]
     done = batproto("simulate", "examples/easy_backfilling.py:EASY")
@@ -106,6 +108,7 @@ def test_simulate_prints_what_the_readme_shows() -> None:
     assert done.stdout == shown
 
 
+@pytest.mark.once
 def test_conformance_prints_what_the_readme_shows(tmp_path: Path) -> None:
     (scheduler,) = [block for block in blocks("python") if "class OneByOne" in block]
     (tmp_path / "scheduler.py").write_text(scheduler)
@@ -115,11 +118,13 @@ def test_conformance_prints_what_the_readme_shows(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.once
 def test_commands_of_the_readme_exist() -> None:
     for command in re.findall(r"`batproto (\w+)", README):
         assert batproto(command, "--help").returncode == 0, command
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("marker", ["install", "test"])
 def test_ci_finds_the_commands_of_the_readme(marker: str) -> None:
     assert re.search(rf"^<!-- ci: {marker} -->\n```sh\n.+\n```$", README, re.MULTILINE)

@@ -8,16 +8,16 @@ from __future__ import annotations
 import json
 import math
 import sys
-import tarfile
 from collections.abc import Iterator
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from support import CORPUS, DATA, SHARED, read_run
+from support import CORPUS, DATA, SHARED, Recorded, files_of, read_run
 
 from batprotocol.errors import RuleViolation
 from batprotocol.model import Doubles, Message
@@ -35,17 +35,31 @@ _IGNORED = {"batsim_arguments", "batsim_execution_context_json", "filename", "ba
 _ORDERLESS = {"properties", "zone_properties", "profiles"}
 
 
-class Run(NamedTuple):
-    """A recorded run: how Batsim was run, and what both sides said."""
+@dataclass(frozen=True)
+class Run:
+    """A recorded run: how Batsim was run, and what both sides said, which is decoded when it is asked for."""
 
     name: str
     info: dict[str, Any]
     inputs: Path
-    hello: frames.Hello
-    init: str
-    told: list[Message]
-    replies: list[Message]
+    recorded: tuple[Recorded, ...]
     files: dict[str, str]
+
+    @cached_property
+    def init(self) -> str:
+        return frames.decode_init(self.recorded[0].data)
+
+    @cached_property
+    def hello(self) -> frames.Hello:
+        return frames.decode_hello(self.recorded[1].data)
+
+    @cached_property
+    def told(self) -> list[Message]:
+        return [FORMATS[self.hello.format].decode(message.data) for message in self.recorded[2::2]]
+
+    @cached_property
+    def replies(self) -> list[Message]:
+        return [FORMATS[self.hello.format].decode(message.data) for message in self.recorded[3::2]]
 
     @property
     def is_comparable(self) -> bool:
@@ -99,16 +113,8 @@ def recorded_runs() -> tuple[Path, ...]:
 @cache
 def read(archive: Path) -> Run:
     """Read an archive."""
-    messages = read_run(archive)
-    hello = frames.decode_hello(messages[1].data)
-    decode = FORMATS[hello.format].decode
-    files = {}
-    with tarfile.open(archive) as tar:
-        for member in tar.getmembers():
-            if member.name.endswith((".json", ".csv", ".txt")) and "twin" not in member.name:
-                handle = tar.extractfile(member)
-                assert handle is not None
-                files[member.name.removeprefix("./")] = handle.read().decode()
+    texts = (".json", ".csv", ".txt")
+    files = {name: data for name, data in files_of(archive).items() if name.endswith(texts) and "twin" not in name}
     if not RUNS.is_dir():
         inputs = DATA / "simulations" / "inputs"
     else:
@@ -117,11 +123,8 @@ def read(archive: Path) -> Run:
         archive.name.removesuffix(".tar.xz"),
         json.loads(files.pop("run.json")),
         inputs,
-        hello,
-        frames.decode_init(messages[0].data),
-        [decode(message.data) for message in messages[2::2]],
-        [decode(message.data) for message in messages[3::2]],
-        files,
+        read_run(archive),
+        {name: data.decode() for name, data in files.items()},
     )
 
 

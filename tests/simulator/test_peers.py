@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import _ctypes
-import subprocess
-import sysconfig
 import tarfile
 import threading
 from collections.abc import Iterator
@@ -12,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import zmq
+from support import shared_library
 
 from batprotocol.cli.check import check
 from batprotocol.cli.output import Output
@@ -151,11 +149,7 @@ def test_what_is_no_endpoint_is_refused(endpoint: str) -> None:
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The library of `component.c`."""
-    made = tmp_path_factory.mktemp("library") / "component.so"
-    compiler = (sysconfig.get_config_var("CC") or "cc").split()
-    source = Path(__file__).parent / "component.c"
-    subprocess.run([*compiler, "-shared", "-fPIC", "-O1", "-o", str(made), str(source)], check=True)
-    return made
+    return shared_library(tmp_path_factory.mktemp("library") / "component.so", Path(__file__).parent / "component.c")
 
 
 def test_a_component_in_a_library_decides_as_it_does_in_process(
@@ -194,8 +188,10 @@ def test_files_that_are_no_components_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "text.so", tmp_path / "nowhere.so"):
         with pytest.raises(OSError, match="cannot be loaded"):
             load_library(path)
+    (tmp_path / "empty.c").touch()
+    empty = shared_library(tmp_path / "empty.so", tmp_path / "empty.c")
     with pytest.raises(OSError, match="no decision component: it has no function batsim_edc_init"):
-        load_library(_ctypes.__file__)
+        load_library(empty)
 
 
 # Recorded runs

@@ -19,7 +19,9 @@ WITHOUT_ENGINE = True
 
 RUNS = [archive for archive in playback.recorded_runs() if playback.read(archive).is_comparable]
 UNTIED = [archive for archive in RUNS if playback.read(archive).info.get("tie_sensitive") is False]
-COPIED = [archive for archive in RUNS if 10 < len(playback.read(archive).told) < 150 and "json" not in archive.name]
+COPIED = [
+    archive for archive in RUNS if 10 < len(playback.read(archive).recorded[2::2]) < 80 and "json" not in archive.name
+]
 
 OTHERWISE = {
     "PowerSaver__power-p__energy_platform_homogeneous__binary": "a task needs just its walltime: rounding decides",

@@ -302,7 +302,7 @@ def test_no_hello_no_simulation() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=max(3, settings().max_examples // 3))
 @given(st.data())
 def test_both_queues_say_the_same(data: st.DataObject) -> None:
     platform = data.draw(simulations.platforms(min_hosts=4, storages=("pfs",)))

@@ -14,7 +14,7 @@ from binaries import carefully, in_fork_join, in_sequence, nested, without_the_c
 from engines import each_engine, needs_native
 from exact import as_printed, exact, unsigned_zero
 from flatc import needs_flatc, to_binaries, to_json_texts
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from oracle import Writer, pieces, read, write
 
@@ -24,6 +24,7 @@ from batprotocol.model import (
     FinalJobState,
     Job,
     JobCompletedEvent,
+    KillJobsEvent,
     KillProgress,
     Message,
     OneShot,
@@ -31,6 +32,7 @@ from batprotocol.model import (
     ProfileAndId,
     RegisterJobEvent,
     RegisterProfileEvent,
+    RejectJobEvent,
     SequentialCompositionProfile,
     SimulationEndsEvent,
     TimeUnit,
@@ -66,6 +68,7 @@ def test_the_oracle_reads_what_we_write(message: Message) -> None:
 
 
 @given(any_messages_with_nan)
+@example(Message(0.0, (RejectJobEvent(job_id="x" * 100), KillJobsEvent(job_ids=("x" * 63, "x" * 64, "x" * 100)))))
 def test_all_readers_agree_on_what_we_write(message: Message) -> None:
     data = message.to_binary()
     with without_the_careful_reader():

@@ -46,8 +46,9 @@ def test_the_runs_kept_are_those_of_the_corpus() -> None:
 def test_messages_survive_both_formats(archive: Path) -> None:
     for _ in each_engine():
         for recorded, message in messages(archive):
-            assert exact(Message.from_binary(message.to_binary())) == exact(message), recorded.number
-            assert exact(Message.from_json(message.to_json())) == exact(message), recorded.number
+            expected = exact(message)
+            assert exact(Message.from_binary(message.to_binary())) == expected, recorded.number
+            assert exact(Message.from_json(message.to_json())) == expected, recorded.number
 
 
 @every_run

@@ -160,6 +160,8 @@ JSON = b'{"now": 1, "events": []}'
         (b"// c\n" + JSON, "json"),
         (b"{}", "json"),
         (b"{", "json"),
+        (JSON.decode().encode("utf-16-le"), "binary"),
+        (JSON.decode().encode("utf-16"), "binary"),
         (Message(0.0).to_binary(), "binary"),
         (b"", "binary"),
         (b"\0", "binary"),
@@ -181,6 +183,14 @@ def test_every_message_is_known_for_what_it_is(message: Message, format: str) ->
     data = wire.FORMATS[format].encode(message)
     assert wire.detect(data) == format
     assert wire.decode(data) == message
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_text_in_another_encoding_is_told(encoding: str) -> None:
+    data = JSON.decode().encode(encoding)
+    for _ in each_engine():
+        with pytest.raises(DecodeError, match=r"this is text in UTF-16, '\{\"now\""):
+            wire.decode(data)
 
 
 @given(st.binary(max_size=80))

@@ -20,6 +20,7 @@ sys.path.append(str(ROOT / "tools"))
 
 from in_place import place_engine
 
+WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow
 
 

@@ -11,6 +11,7 @@ from engines import each_engine
 
 from batprotocol.errors import DecodeError
 from batprotocol.model import Message
+from batprotocol.testing import strategies as bat
 
 
 class Known(NamedTuple):
@@ -142,6 +143,7 @@ REFUSED_TEXTS = [
     f'{{"events":[{{{ENDED}}},]}}',
     '{"events":[{"event_type":"SimulationEndsEvent"}]}',
     '{"events":[{"event":{}}]}',
+    *(f'{{"events":[{{"event":{{"job_id":"x"}},"{name}":"RejectJobEvent"}}]}}' for name in ("aaa", "zzz", "timestamp")),
     '{"events":[{"event":{},"timestamp":1,"event_type":"SimulationEndsEvent"}]}',
     '{"events":[{"event_type":"NONE","event":{}}]}',
     '{"events":[{"event_type":"RejectJobEvent","event":{}}]}',
@@ -162,6 +164,32 @@ def test_refused(text: str) -> None:
     for _ in each_engine():
         with pytest.raises(DecodeError):
             Message.from_json(text)
+
+
+WHOLE, EMPTY = '{"profile_id":"p","progress":1}', "{}"
+
+
+def with_types_after(depth: int, inner: str) -> str:
+    """A message with so many kill progresses, one in the other, each of them before its type."""
+    kind = "KillProgressAtomicProfile"
+    for _ in range(depth - 1):
+        wrapper = f'{{"kill_progress":{inner},"kill_progress_type":"{kind}"}}'
+        inner, kind = f'{{"profile_id":"p","current_task_progress":{wrapper}}}', "KillProgressSequentialProfile"
+    killed = f'{{"job_id":"a","wrapper":{{"kill_progress":{inner},"kill_progress_type":"{kind}"}}}}'
+    return f'{{"events":[{{"event":{{"job_ids":[],"progresses":[{killed}]}},"event_type":"JobsKilledEvent"}}]}}'
+
+
+def test_values_before_their_types_nest_a_level_less() -> None:
+    """The C++ parser skips them first, and counts scalars then. flatc takes the one and refuses the other."""
+    fine, *too_deep = (
+        with_types_after(bat.DEEPEST_KILL_PROGRESS + more, inner)
+        for more, inner in ((-1, WHOLE), (0, WHOLE), (0, EMPTY))
+    )
+    for _ in each_engine():
+        assert len(Message.from_json(fine).events) == 1
+        for text in too_deep:
+            with pytest.raises(DecodeError, match="values nest more than 64 deep"):
+                Message.from_json(text)
 
 
 @pytest.mark.parametrize(

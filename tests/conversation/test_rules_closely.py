@@ -1,0 +1,185 @@
+"""Rules looked at closely: what just breaks one and what just does not, where the pair in `cases.py` cannot tell."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from talks import (
+    KILLED,
+    LAST,
+    USAGE,
+    begins,
+    call,
+    ended,
+    executed,
+    host,
+    kill,
+    killed,
+    new_profile,
+    on,
+    registering,
+    submitted,
+    talk,
+    turn,
+    turned,
+)
+
+from batprotocol.conversation import JobRecord, JobState, Said, Violation, check
+from batprotocol.conversation.conversation import Conversation
+from batprotocol.conversation.hostsets import describe, read_hosts
+from batprotocol.model import (
+    Event,
+    FinishRegistrationEvent,
+    HostProperty,
+    OneShot,
+    ParallelTaskDataStagingBetweenStoragesProfile,
+    ParallelTaskHomogeneousProfile,
+    ParallelTaskOnStorageHomogeneousProfile,
+    ParallelTaskProfile,
+    Periodic,
+    PredefinedExecutorPlacementStrategy,
+    Profile,
+    StopCallMeLaterEvent,
+)
+
+WITHOUT_ENGINE = True
+
+
+def broken(said: list[Said]) -> list[str]:
+    return [violation.rule for violation in check(said)]
+
+
+# Registration
+
+
+def test_registration_is_finished_by_who_asked_for_it() -> None:
+    finish = FinishRegistrationEvent()
+    assert broken(talk(finish)) == ["register.not-requested"]
+    assert broken(registering(finish)) == []
+    assert broken(talk([finish], [submitted(), LAST], [finish, executed()], dynamic_registration=True)) == []
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        ParallelTaskHomogeneousProfile(-0.5, 0.0),
+        ParallelTaskHomogeneousProfile(0.0, -0.5),
+        ParallelTaskOnStorageHomogeneousProfile("data", -0.5, 0.0),
+        ParallelTaskOnStorageHomogeneousProfile("data", 0.0, -0.5),
+        ParallelTaskDataStagingBetweenStoragesProfile(-0.5, "a", "b"),
+        ParallelTaskProfile([0.0, -0.5]),
+        ParallelTaskProfile(None, [0.0, 0.0, 0.0, -0.5]),
+    ],
+)
+def test_no_amount_is_negative(profile: Profile) -> None:
+    assert broken(registering(new_profile(profile))) == ["profile.amount"]
+
+
+def test_a_matrix_alone_tells_the_number_of_executors() -> None:
+    execution = executed(hosts="0-1")
+    assert broken(on(ParallelTaskProfile(None, [0.0, 1.0, 1.0, 0.0]), execution)) == []
+    assert broken(on(ParallelTaskProfile(None, [0.0]), execution)) == ["job.task-size"]
+
+
+# Jobs
+
+
+@pytest.mark.parametrize("ending", [[[ended(state=KILLED), killed("w0!1")]], [ended(state=KILLED), [], killed("w0!1")]])
+def test_a_killed_job_is_forgotten_like_any_other(ending: list[Event]) -> None:
+    """Once Batsim has told that it was killed, and has spoken again."""
+    conversation = Conversation()
+    said = talk([], submitted(), executed(), [], kill("w0!1"), *ending, [], [])
+    for each in said[:-1]:
+        assert conversation.feed(each) == []
+    assert conversation.jobs["w0!1"].profile_id == "w0!p"
+    assert conversation.feed(said[-1]) == []
+    assert conversation.jobs["w0!1"] == JobRecord(JobState.COMPLETED, None, "", final=KILLED)
+
+
+@pytest.mark.parametrize(
+    ("placement", "request_", "cores", "rules"),
+    [
+        (PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst, 2, 2, ["job.trace-hosts"]),
+        (PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst, 2, 1, []),
+        (PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst, 1, 2, []),
+        (PredefinedExecutorPlacementStrategy.SpreadOverHostsFirst, 2, 2, []),
+    ],
+)
+def test_a_usage_trace_wants_a_host_for_each_executor(
+    placement: PredefinedExecutorPlacementStrategy, request_: int, cores: int, rules: list[str]
+) -> None:
+    platform = begins(computation_hosts=[replace(host(id), core_count=cores) for id in range(4)])
+    execution = executed(hosts="0-1" if request_ == 2 else "0", placement=placement)
+    said = talk(
+        [],
+        submitted(request=request_, profile=USAGE),
+        execution,
+        begin=platform,
+        forward_profiles_on_job_submission=True,
+    )
+    assert broken(said) == rules
+
+
+# Calls
+
+
+def test_a_period_counts_until_the_last_call_with_it_is_stopped() -> None:
+    """The periods of calls must divide one another, and 10 and 7 do not."""
+
+    def with_periods(names: str, stopped: str) -> list[str]:
+        stops: list[Event] = [StopCallMeLaterEvent(call_me_later_id=name) for name in stopped]
+        calls = [call(Periodic(10), name) for name in names]
+        return broken(talk(calls, [submitted()], [*stops, call(Periodic(7), "other"), call(OneShot(9))]))
+
+    assert with_periods("a", "") == ["trigger.periods"]
+    assert with_periods("a", "a") == []
+    assert with_periods("ab", "a") == ["trigger.periods"]
+    assert with_periods("ab", "ab") == []
+
+
+# Hosts
+
+
+def test_hosts_are_switched_as_they_were_told() -> None:
+    off = turn("0", 1)
+    assert broken(talk(off, turned("0", 1))) == []
+    assert broken(talk(off, turned("1", 1))) == ["hosts.changed-unasked"]
+    assert broken(talk(off, turned("0", 0))) == ["hosts.changed-unasked"]
+
+
+def test_other_properties_of_a_host_tell_nothing_of_its_sleep() -> None:
+    others = [HostProperty("a", "1:2:3"), HostProperty("watt_per_state", "4:5:6")]
+    sleep = HostProperty("sleep_pstates", "1:2:3")
+
+    def turned_off(*properties: HostProperty) -> list[str]:
+        platform = begins(computation_hosts=[replace(host(id), properties=properties) for id in range(4)])
+        return broken(talk(turn("0", 1), begin=platform))
+
+    assert turned_off(*others) == ["hosts.turn-direction"]
+    assert turned_off(*others, sleep) == turned_off(sleep, *others) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "ascending"),
+    [("", True), ("0-3", True), ("0 1", True), ("0-3 4", True), ("0-3 3-5", False), ("0-5 2-9", False), ("1 0", False)],
+)
+def test_ascending_host_sets_do_not_overlap(text: str, ascending: bool) -> None:
+    assert read_hosts(text).ascending is ascending
+
+
+@pytest.mark.parametrize(
+    ("hosts", "text"),
+    [({3}, "host 3"), ({0, 1}, "hosts 0-1"), ({0, 2, 3}, "hosts 0 2-3"), ({1, 3, 4, 6}, "hosts 1 3-4 6")],
+)
+def test_hosts_are_told_as_intervals(hosts: set[int], text: str) -> None:
+    assert describe(sum(1 << host for host in hosts)) == text
+
+
+# Violations
+
+
+def test_a_violation_never_changes() -> None:
+    violation = Violation(3, "events[0]", "job.unknown", "error", "there is no job 'w0!1'")
+    assert hash(violation) == hash(Violation(3, "events[0]", "job.unknown", "error", "there is no job 'w0!1'"))
+    with pytest.raises(AttributeError):
+        violation.message = 4  # type: ignore[misc]

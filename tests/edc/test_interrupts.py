@@ -1,0 +1,83 @@
+"""When a signal is noticed, in this process: where code is told to be immediate, and else when somebody asks."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+
+import pytest
+
+from batprotocol.edc.signals import Interrupts
+
+WITHOUT_ENGINE = True
+
+
+def interrupt(number: signal.Signals = signal.SIGINT) -> None:
+    os.kill(os.getpid(), number)
+
+
+def went_through(steps: Callable[[Interrupts, list[str]], None]) -> tuple[list[str], type[BaseException] | None]:
+    """Which steps of a program were reached, and what it ended with."""
+    reached: list[str] = []
+    try:
+        with Interrupts() as interrupts:
+            steps(interrupts, reached)
+    except (KeyboardInterrupt, SystemExit, LookupError) as error:
+        return reached, type(error)
+    return reached, None
+
+
+def test_a_signal_waits_until_it_is_asked_for() -> None:
+    def steps(interrupts: Interrupts, reached: list[str]) -> None:
+        interrupts.wake = lambda: reached.append(interrupts.received)
+        interrupts.check()
+        interrupt()
+        reached.append("went on")
+        interrupts.check()
+        reached.append("nobody was told")
+
+    assert went_through(steps) == (["SIGINT", "went on"], KeyboardInterrupt)
+
+
+def test_at_the_end_it_is_told_at_the_latest() -> None:
+    with pytest.raises(SystemExit) as ended, Interrupts():
+        interrupt(signal.SIGTERM)
+    assert ended.value.code == 128 + signal.SIGTERM
+
+
+def test_what_ends_the_block_is_more_important() -> None:
+    def steps(interrupts: Interrupts, reached: list[str]) -> None:
+        interrupt()
+        raise LookupError
+
+    assert went_through(steps) == ([], LookupError)
+
+
+def test_immediate_code_is_interrupted() -> None:
+    def steps(interrupts: Interrupts, reached: list[str]) -> None:
+        with interrupts.immediately():
+            reached.append("began")
+            interrupt()
+            reached.append("went on")
+
+    assert went_through(steps) == (["began"], KeyboardInterrupt)
+
+
+def test_only_immediate_code_is_interrupted() -> None:
+    def steps(interrupts: Interrupts, reached: list[str]) -> None:
+        with interrupts.immediately():
+            reached.append("began")
+        interrupt()
+        reached.append("went on")
+        with interrupts.immediately():
+            reached.append("began, though a signal had come")
+
+    assert went_through(steps) == (["began", "went on"], KeyboardInterrupt)
+
+
+def test_the_dispositions_are_put_back() -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with Interrupts():
+        assert signal.getsignal(signal.SIGTERM) != before[1]
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
