@@ -218,6 +218,7 @@ def test_edc(batprotocol_edc):
 """
 
 
+@pytest.mark.slow
 def test_the_fixtures_of_the_plugin(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(TESTS)
     command = f"{sys.executable} {plain_edc.__file__} {{endpoint}}"

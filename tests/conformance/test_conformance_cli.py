@@ -18,6 +18,7 @@ from processes import lives
 from support import ROOT, shared_library
 
 WITHOUT_ENGINE = True
+pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 PLAIN = (sys.executable, str(HERE / "plain_edc.py"), "{endpoint}")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}

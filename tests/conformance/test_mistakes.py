@@ -106,6 +106,7 @@ def test_a_mistake_is_found(name: str) -> None:
     assert report.finding.violation.message == len(report.finding.log) - 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Plain", "Limits"])
 def test_no_mistake_no_finding(name: str) -> None:
     report = conformance.find(lambda: Adapted(name), examples=120)
@@ -114,6 +115,7 @@ def test_no_mistake_no_finding(name: str) -> None:
     assert not report.remarks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*DONE, "ExecutesTwice", "CountsHosts", "Dies"])
 def test_a_mistake_of_a_program_is_found(name: str) -> None:
     """The time-out is short; where it comes too soon, an answer is missing all the same."""
@@ -123,6 +125,7 @@ def test_a_mistake_of_a_program_is_found(name: str) -> None:
     assert report.finding.rule in ALL[name].split()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ExecutesTwice", "MixesWorkloads", "CommaSeparated", "InTheFuture", "Garbage"])
 def test_the_smallest_conversation_breaks_the_same_rule(name: str, tmp_path: Path) -> None:
     with conformance.Command([*PLAIN, name]) as target:

@@ -9,7 +9,6 @@ WITHOUT_ENGINE = True
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_conversations_end_as_with_batsim() -> None:
     compared = 0
     for row in verdicts.verdicts():
@@ -22,6 +21,7 @@ def test_conversations_end_as_with_batsim() -> None:
     assert compared >= 10
 
 
+@pytest.mark.slow
 def test_until_then_all_is_said_as_by_batsim() -> None:
     found = [f"{row['name']}: {text}" for row in verdicts.verdicts() if (text := verdicts.first_difference(row))]
     assert not found, "\n".join(found)
