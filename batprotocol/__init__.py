@@ -27,10 +27,12 @@ from typing import TYPE_CHECKING
 
 from batprotocol.builder import MessageBuilder as MessageBuilder
 from batprotocol.errors import *
+from batprotocol.hosts import FrozenHosts as FrozenHosts
+from batprotocol.hosts import Hosts as Hosts
 from batprotocol.model import *
 from batprotocol.wire import decode as decode
 
 if not TYPE_CHECKING:  # type checkers export what is imported with `*`, and mypy cannot read such an `__all__`
     from batprotocol import errors, model
 
-    __all__ = ["MessageBuilder", "decode", *errors.__all__, *model.__all__]
+    __all__ = ["FrozenHosts", "Hosts", "MessageBuilder", "decode", *errors.__all__, *model.__all__]
