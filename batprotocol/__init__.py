@@ -11,9 +11,10 @@ The values (`batprotocol.model`) carry the names of the schema; `Message` reads 
 out which one it is given; `MessageBuilder` makes replies; `batprotocol.wire` has the rest of the wire. The classes that
 flatc makes of the schema are `batprotocol.fb`.
 
-The rooms, from the ground up: `model`, `wire`, `builder`, `conversation` (what may be said when, on the `rules` that
-all protocols share), `recording`, then `edc` (running a decision component) and `simulator` (an embedded Batsim),
-`testing` and `cli`, the command; `errors` is for all of them. docs/architecture.md shows them drawn.
+The rooms, from the ground up: `model`, `hosts` (what is free, to take from and give back to), `wire`, `builder`,
+`conversation` (what may be said when, on the `rules` that all protocols share), `recording`, then `edc` (running a
+decision component) and `simulator` (an embedded Batsim), `testing` and `cli`, the command; `errors` is for all of them.
+docs/architecture.md shows them drawn.
 """
 
 import os as _os

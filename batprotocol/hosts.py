@@ -33,8 +33,8 @@ class Hosts(AnyHosts):
         hosts: all hosts, which are free at first: any host set. They are below `MOST_HOSTS`.
 
     It holds the hosts that are free, and remembers those that were taken: only these can be given back. What is taken
-    is a `FrozenHosts`, which goes into `add_execute_job` and comes back in `give_back` without being read again. To take
-    or to give back takes some hundred nanoseconds for each interval, however many hosts there are and however they lie.
+    is a `FrozenHosts`, which goes into `add_execute_job` and comes back in `give_back` without being read again. Both
+    take some hundred nanoseconds for each interval, however many hosts there are and however they lie.
 
     Whatever is a host set can be asked about, taken, given back and combined: strings, ints, iterables of ints,
     `procset.ProcSet`, other `Hosts`. `|`, `&` and `-` make a `FrozenHosts`; `|=` adds hosts, known before or not, and
