@@ -134,7 +134,14 @@ static int
 write_string(Writer *writer, PyObject *text)
 {
     Py_ssize_t count;
-    const char *bytes = PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, &count) : NULL;
+    const char *bytes = NULL;
+    if (PyUnicode_CheckExact(text) && PyUnicode_IS_COMPACT_ASCII(text)) { /* as nearly all are */
+        bytes = (const char *)PyUnicode_1BYTE_DATA(text);
+        count = PyUnicode_GET_LENGTH(text);
+    }
+    else if (PyUnicode_Check(text)) {
+        bytes = PyUnicode_AsUTF8AndSize(text, &count);
+    }
     if (!bytes || count > MAX_SIZE) {
         return 0;
     }
@@ -264,6 +271,28 @@ write_child(Writer *writer, const Field *field, PyObject *value, int depth, uint
     }
 }
 
+/* The number that an int is, if it is as small as most are: for these, calling Python takes longer than all else. */
+static inline int
+small_number(PyObject *number, long long *value)
+{
+#if defined(PYPY_VERSION)
+    return 0;
+#elif PY_VERSION_HEX >= 0x030C0000
+    if (!PyUnstable_Long_IsCompact((PyLongObject *)number)) {
+        return 0;
+    }
+    *value = PyUnstable_Long_CompactValue((PyLongObject *)number);
+    return 1;
+#else
+    Py_ssize_t digits = Py_SIZE(number);
+    if (digits != 0 && digits != 1) {
+        return 0;
+    }
+    *value = digits ? (long long)((PyLongObject *)number)->ob_digit[0] : 0;
+    return 1;
+#endif
+}
+
 /* Write a scalar into the table at `at`. What is not exactly of the field's own type is left to the careful way. */
 static int
 write_scalar(uint8_t *at, const Field *field, PyObject *value)
@@ -279,7 +308,10 @@ write_scalar(uint8_t *at, const Field *field, PyObject *value)
         if (Py_TYPE(value) != bound.enums[field->index]) {
             return 0;
         }
-        long number = PyLong_AsLong(value);
+        long long number;
+        if (!small_number(value, &number)) {
+            number = PyLong_AsLongLong(value);
+        }
         at[field->place] = (uint8_t)(int8_t)number;
         return number >= -128 && number <= 127;
     }
@@ -287,7 +319,10 @@ write_scalar(uint8_t *at, const Field *field, PyObject *value)
         if (!PyLong_CheckExact(value)) {
             return 0;
         }
-        long long number = PyLong_AsLongLong(value);
+        long long number;
+        if (!small_number(value, &number)) {
+            number = PyLong_AsLongLong(value);
+        }
         put32(at + field->place, (uint32_t)(int32_t)number);
         return number >= INT32_MIN && number <= INT32_MAX && !(number == -1 && PyErr_Occurred());
     }
@@ -295,7 +330,10 @@ write_scalar(uint8_t *at, const Field *field, PyObject *value)
         if (!PyLong_CheckExact(value)) {
             return 0;
         }
-        long long number = PyLong_AsLongLong(value);
+        long long number;
+        if (!small_number(value, &number)) {
+            number = PyLong_AsLongLong(value);
+        }
         put32(at + field->place, (uint32_t)number);
         return number >= 0 && number <= UINT32_MAX;
     }
