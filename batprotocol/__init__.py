@@ -11,9 +11,10 @@ The values (`batprotocol.model`) carry the names of the schema; `Message` reads 
 out which one it is given; `MessageBuilder` makes replies; `batprotocol.wire` has the rest of the wire. The classes that
 flatc makes of the schema are `batprotocol.fb`.
 
-The rooms, from the ground up: `model`, `wire`, `builder`, `conversation` (what may be said when, on the `rules` that
-all protocols share), `recording`, then `edc` (running a decision component) and `simulator` (an embedded Batsim),
-`testing` and `cli`, the command; `errors` is for all of them. docs/architecture.md shows them drawn.
+The rooms, from the ground up: `model`, `hosts` (what is free, to take from and give back to), `wire`, `builder`,
+`conversation` (what may be said when, on the `rules` that all protocols share), `recording`, then `edc` (running a
+decision component) and `simulator` (an embedded Batsim), `testing` and `cli`, the command; `errors` is for all of them.
+docs/architecture.md shows them drawn.
 """
 
 import os as _os
@@ -27,10 +28,12 @@ from typing import TYPE_CHECKING
 
 from batprotocol.builder import MessageBuilder as MessageBuilder
 from batprotocol.errors import *
+from batprotocol.hosts import FrozenHosts as FrozenHosts
+from batprotocol.hosts import Hosts as Hosts
 from batprotocol.model import *
 from batprotocol.wire import decode as decode
 
 if not TYPE_CHECKING:  # type checkers export what is imported with `*`, and mypy cannot read such an `__all__`
     from batprotocol import errors, model
 
-    __all__ = ["MessageBuilder", "decode", *errors.__all__, *model.__all__]
+    __all__ = ["FrozenHosts", "Hosts", "MessageBuilder", "decode", *errors.__all__, *model.__all__]

@@ -15,6 +15,7 @@ __all__ = [
     "DecodeError",
     "EncodeError",
     "HostSetError",
+    "HostsError",
     "InputError",
     "PeerGone",
     "PeerSilent",
@@ -111,6 +112,10 @@ class BuilderError(_FieldError):
 
 class HostSetError(ProtocolError, ValueError):
     """A host set that cannot be read as one, for example `"3-1"` or `-1`."""
+
+
+class HostsError(ProtocolError, ValueError):
+    """Hosts that cannot be taken out of `Hosts`, or given back, as they are now. Nothing has changed."""
 
 
 class InputError(ProtocolError, ValueError):

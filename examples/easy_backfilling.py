@@ -67,7 +67,7 @@ class EASY(FCFS):
         """Start jobs that do not delay the first one; which. They are still in the queue, as it is being read."""
         jobs = iter(self.queue.items())
         reservation = self.reserve(next(jobs)[1])
-        free, started = self.free.bit_count(), []
+        free, started = len(self.free), []
         for job_id, job in islice(jobs, self.depth):
             size = job.resource_request
             if size > free:
@@ -78,7 +78,7 @@ class EASY(FCFS):
                 started.append(job_id)
                 if not in_time:
                     reservation = reservation._replace(spare=reservation.spare - size)
-                free = self.free.bit_count()
+                free = len(self.free)
                 if not free:
                     break
         return started
@@ -96,7 +96,7 @@ class EASY(FCFS):
 
     def reserve(self, job: Job) -> Reservation:
         """The earliest time at which enough of the running jobs will have ended."""
-        free = self.free.bit_count()
+        free = len(self.free)
         for ending in self.endings:
             free += ending.hosts
             if free >= job.resource_request:

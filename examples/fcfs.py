@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Iterable
 
 from batprotocol import (
     EDCRequestedSimulationFeatures,
+    FrozenHosts,
+    Hosts,
     Job,
     JobCompletedEvent,
     JobSubmittedEvent,
@@ -22,35 +23,6 @@ from batprotocol.edc import Scheduler
 from batprotocol.errors import RuleViolation
 
 logger = logging.getLogger("fcfs")
-
-
-def bits(hosts: Iterable[int]) -> int:
-    """A set of hosts as one int, whose bit n stands for host n: quick to change, to count and to copy.
-
-    >>> bin(bits([0, 1, 4]))
-    '0b10011'
-    """
-    return sum(1 << host for host in hosts)
-
-
-def lowest(hosts: int, count: int) -> tuple[int, str]:
-    """So many of these hosts, of which there must be enough, the lowest ones; as bits, and as Batsim reads them.
-
-    >>> lowest(bits([0, 1, 4, 5, 6]), 3)
-    (19, '0-1 4')
-    """
-    chosen, intervals = 0, []
-    while count:
-        lowest_bit = hosts & -hosts
-        interval = hosts & ~(hosts + lowest_bit)  # adding to the lowest of some ones in a row makes all of them zeros
-        if interval.bit_count() > count:
-            interval = lowest_bit * ((1 << count) - 1)
-        first, last = lowest_bit.bit_length() - 1, interval.bit_length() - 1
-        intervals.append(f"{first}-{last}" if first < last else f"{first}")
-        chosen |= interval
-        hosts ^= interval
-        count -= last - first + 1
-    return chosen, " ".join(intervals)
 
 
 class FCFS(Scheduler):
@@ -65,42 +37,43 @@ class FCFS(Scheduler):
     features = EDCRequestedSimulationFeatures(forward_profiles_on_job_submission=True)
 
     def __init__(self) -> None:
-        self.hosts = 0  # all of them, see `bits`
-        self.free = 0
+        self.free = Hosts()
+        self.size = 0  # how many hosts there are
         # The first key of an OrderedDict is found at once, that of a dict behind the places of all that were taken out.
         self.queue: OrderedDict[str, Job] = OrderedDict()
-        self.running: dict[str, int] = {}
+        self.running: dict[str, FrozenHosts] = {}
 
     def on_simulation_begins(self, event: SimulationBeginsEvent) -> None:
-        self.hosts = self.free = bits(host.id for host in event.computation_hosts)
+        self.free = Hosts(host.id for host in event.computation_hosts)
+        self.size = len(self.free)
 
     def on_job_submitted(self, event: JobSubmittedEvent) -> None:
-        if 0 < event.job.resource_request <= self.hosts.bit_count():
+        if 0 < event.job.resource_request <= self.size:
             self.queue[event.job_id] = event.job
         else:
             self.reply.add_reject_job(event.job_id)  # it could never start
 
     def on_job_completed(self, event: JobCompletedEvent) -> None:
         self.queue.pop(event.job_id, None)
-        self.free |= self.running.pop(event.job_id, 0)
+        self.free.give_back(self.running.pop(event.job_id, ()))
 
     def decide(self) -> None:
         while self.queue:
             job_id, job = next(iter(self.queue.items()))
-            if job.resource_request > self.free.bit_count():
+            if job.resource_request > len(self.free):
                 break
             del self.queue[job_id]
             self.start(job_id, job)
 
     def start(self, job_id: str, job: Job) -> None:
         """Execute a job on the first hosts that are free; there must be enough of them."""
-        hosts, text = lowest(self.free, job.resource_request)
+        hosts = self.free.take(job.resource_request)
         try:
-            self.reply.add_execute_job(job_id, text)
+            self.reply.add_execute_job(job_id, hosts)
         except RuleViolation as violation:
             # Batsim would abort, for example because the profile names a storage that the platform does not have.
             logger.warning("%s is rejected: %s", job_id, violation)
             self.reply.add_reject_job(job_id)
+            self.free.give_back(hosts)
         else:
             self.running[job_id] = hosts
-            self.free ^= hosts

@@ -11,12 +11,14 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 
-from fcfs import FCFS, bits, lowest
+from fcfs import FCFS
 
 from batprotocol import (
     AggregatedProbeData,
     AllStaticJobsHaveBeenSubmittedEvent,
+    FrozenHosts,
     Host,
+    Hosts,
     HostsTurnedOnOffEvent,
     Metrics,
     Periodic,
@@ -40,8 +42,8 @@ class PowerSaver(FCFS):
         super().__init__()
         self.pstates: dict[int, tuple[int, int]] = {}
         """The power states to compute and to sleep in, of the hosts that can sleep."""
-        self.asleep = 0  # hosts as bits, as `free` is
-        self.switching = 0
+        self.asleep = Hosts()
+        self.switching = Hosts()
         self.probing = False
         self.joules = 0.0
         self.all_submitted = False
@@ -71,41 +73,38 @@ class PowerSaver(FCFS):
         if event.probe_id == PROBE and isinstance(event.data, AggregatedProbeData):
             watts = (event.data.data - self.joules) / PERIOD
             self.joules = event.data.data
-            logger.info("%.0f s: %.1f W, %d hosts asleep", self.now, watts, self.asleep.bit_count())
+            logger.info("%.0f s: %.1f W, %d hosts asleep", self.now, watts, len(self.asleep))
 
     def on_hosts_turned_on_off(self, event: HostsTurnedOnOffEvent) -> None:
-        for host in event.hosts:
-            if self.switching >> host & 1:
-                self.switching ^= 1 << host
-                if event.state == self.pstates[host][0]:
-                    self.free |= 1 << host
-                else:
-                    self.asleep |= 1 << host
+        for host in self.switching & event.host_ids:
+            if event.state == self.pstates[host][0]:
+                self.free |= host
+            else:
+                self.asleep |= host
+        self.switching -= event.host_ids
 
     def decide(self) -> None:
         super().decide()
         if self.queue:
             first = next(iter(self.queue.values()))
-            missing = first.resource_request - self.free.bit_count() - self.switching.bit_count()
-            wanted = min(max(0, missing), self.asleep.bit_count())
-            self.switch(lowest(self.asleep, wanted)[0], on=True)
+            missing = first.resource_request - len(self.free) - len(self.switching)
+            wanted = min(max(0, missing), len(self.asleep))
+            self.switch(self.asleep.take(wanted), on=True)
         else:
-            self.switch(self.free & bits(self.pstates), on=False)
+            self.switch(self.free.take_these(self.free & self.pstates.keys()), on=False)
             if self.probing and self.all_submitted and not self.running:
                 self.reply.add_stop_probe(PROBE)  # a simulation does not end while a probe runs
                 self.probing = False
 
-    def switch(self, hosts: int, on: bool) -> None:
-        """Turn hosts on or off: an event for each power state that is to be reached."""
+    def switch(self, hosts: FrozenHosts, on: bool) -> None:
+        """Turn hosts on or off, which were taken: an event for each power state that is to be reached."""
         targets: dict[int, list[int]] = defaultdict(list)
         for host, pstates in self.pstates.items():
-            if hosts >> host & 1:
+            if host in hosts:
                 targets[pstates[0 if on else 1]].append(host)
         for pstate, members in targets.items():
             self.reply.add_turn_on_off_hosts(members, pstate)
         self.switching |= hosts
-        self.asleep &= ~hosts
-        self.free &= ~hosts
 
 
 def sleep_pstate(host: Host) -> int | None:

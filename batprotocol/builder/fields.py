@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 import operator
-from functools import lru_cache
 from typing import Any, Final, SupportsIndex
 
 from batprotocol import model
-from batprotocol.errors import BuilderError, HostSetError, shown
+from batprotocol.errors import BuilderError, shown
+from batprotocol.model.hosts import frozen_hosts
 
 __all__ = [
     "commit",
@@ -123,20 +123,13 @@ def commit(value: str | None, path: str) -> str | None:
 
 def host_set(value: Any, path: str) -> str:
     try:
-        text = value if type(value) is str else model.format_hosts(value)
-        canonical = _canonical_hosts(text)
+        hosts = frozen_hosts(value)
+        text = hosts.text
     except ValueError as error:  # HostSetError, or Python will not write an int of thousands of digits
         raise BuilderError(str(error), path) from error
-    return text if canonical == text else canonical  # the very string that was given where it will do
-
-
-@lru_cache(maxsize=1024)
-def _canonical_hosts(text: str) -> str:
-    """Schedulers allocate the same sets again and again, and reading one takes longer than all other checks."""
-    canonical = model.format_hosts(text)
-    if int(canonical.replace("-", " ").rpartition(" ")[2] or 0) > _LAST_HOST:
-        raise HostSetError(f"a host is an integer in [0, {_LAST_HOST}], got {shown(text)}")
-    return canonical
+    if hosts.intervals and hosts.intervals[-1][1] > _LAST_HOST:
+        raise BuilderError(f"a host is an integer in [0, {_LAST_HOST}], got {shown(text)}", path)
+    return value if type(value) is str and value == text else text  # the very string that was given where it will do
 
 
 def some_hosts(value: Any, path: str) -> str:

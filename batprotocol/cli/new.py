@@ -48,9 +48,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from batprotocol import JobCompletedEvent, JobSubmittedEvent, SimulationBeginsEvent
+from batprotocol import FrozenHosts, Hosts, JobCompletedEvent, JobSubmittedEvent, SimulationBeginsEvent
 from batprotocol.edc import Scheduler
-from procset import ProcSet
 
 
 class $class_name(Scheduler):
@@ -65,32 +64,31 @@ class $class_name(Scheduler):
     version = "0.1"
 
     def __init__(self) -> None:
-        self.hosts = ProcSet()  # all hosts that execute jobs
-        self.free = ProcSet()  # those that have nothing to do
+        self.free = Hosts()  # the hosts that have nothing to do
+        self.size = 0  # how many hosts there are
         self.queue: deque[JobSubmittedEvent] = deque()  # the jobs that wait, in the order of their submission
-        self.running: dict[str, ProcSet] = {}  # the jobs that run, and their hosts
+        self.running: dict[str, FrozenHosts] = {}  # the jobs that run, and their hosts
 
     def on_simulation_begins(self, event: SimulationBeginsEvent) -> None:
-        self.hosts = ProcSet(*(host.id for host in event.computation_hosts))
-        self.free = self.hosts.copy()
+        self.free = Hosts(host.id for host in event.computation_hosts)
+        self.size = len(self.free)
 
     def on_job_submitted(self, event: JobSubmittedEvent) -> None:
-        if event.job.resource_request > len(self.hosts):
+        if event.job.resource_request > self.size:
             self.reply.add_reject_job(event.job_id)
         else:
             self.queue.append(event)
 
     def on_job_completed(self, event: JobCompletedEvent) -> None:
-        self.free |= self.running.pop(event.job_id)
+        self.free.give_back(self.running.pop(event.job_id))
 
     def decide(self) -> None:
         """Called once for each message, when all its events have been told."""
         while self.queue and self.queue[0].job.resource_request <= len(self.free):  # else the first job waits, and all
             event = self.queue.popleft()
-            hosts = ProcSet(*self.free[: event.job.resource_request])
+            hosts = self.free.take(event.job.resource_request)
             self.reply.add_execute_job(event.job_id, hosts)
             self.running[event.job_id] = hosts
-            self.free -= hosts
 ''')
 
 _TEST: Final = Template('''\

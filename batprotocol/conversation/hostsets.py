@@ -16,6 +16,7 @@ from typing import Final
 from mypy_extensions import mypyc_attr
 
 from batprotocol.errors import shown
+from batprotocol.model.hosts import seen_hosts
 
 __all__ = ["HostSetText", "describe", "members", "read_hosts"]
 
@@ -44,15 +45,25 @@ class HostSetText:
     __slots__ = ("_mask", "_size", "ascending", "fault", "intervals", "last", "misread", "text")
 
     def __init__(
-        self, text: str, fault: str, intervals: tuple[tuple[int, int], ...] = (), misread: bool = False
+        self,
+        text: str,
+        fault: str,
+        intervals: tuple[tuple[int, int], ...] = (),
+        misread: bool = False,
+        size: int = -1,
     ) -> None:
-        self._mask = self._size = -1  # they are made the first time that someone needs them
+        self._mask = -1  # it is made the first time that someone needs it, and so is the size unless it is known
+        self._size = size
         self.fault = fault
         self.intervals = intervals
         self.misread = misread
         self.text = _written(intervals) if misread else text
-        self.last = max((last for _, last in intervals), default=-1)
-        self.ascending = all(before[1] < after[0] for before, after in pairwise(intervals))
+        if size < 0:
+            self.last = max((last for _, last in intervals), default=-1)
+            self.ascending = all(before[1] < after[0] for before, after in pairwise(intervals))
+        else:  # the set was not read here, and is in order
+            self.last = intervals[-1][1]
+            self.ascending = True
 
     @property
     def mask(self) -> int:
@@ -86,6 +97,9 @@ def read_hosts(text: str) -> HostSetText:
     """
     if not text:
         return HostSetText(text, "")
+    seen = seen_hosts(text)
+    if seen is not None and seen.text == text and seen.intervals[-1][1] <= _HIGHEST:
+        return HostSetText(text, "", seen.intervals, size=seen.size)  # the canonical text is read as anybody would
     intervals = []
     for part in re.split(" +", text):
         numbers = [_NUMBER.match(number) for number in re.split("-+", part)]

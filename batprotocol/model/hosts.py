@@ -1,14 +1,18 @@
-"""Host sets: the wire's strings, and `procset.ProcSet`, the Batsim world's own interval sets.
+"""Host sets: the wire's strings, the intervals that they stand for, and `procset.ProcSet`, the Batsim world's own sets.
 
 The canonical string, which Batsim reads, holds ascending disjoint intervals separated by one space: `0-3 8`. What a
-peer wrote stays the string that it wrote until someone asks for the set.
+peer wrote stays the string that it wrote until someone asks for the set. `FrozenHosts` is a set that has been read, or
+that was never written: whoever holds one need not read it again.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeAlias, Union
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from operator import index
+from typing import TYPE_CHECKING, Final, TypeAlias, Union
+
+import msgspec
 
 from batprotocol.errors import HostSetError, shown
 
@@ -20,10 +24,161 @@ __all__ = ["HostSet", "format_hosts", "parse_hosts"]
 HostSet: TypeAlias = Union[str, int, Iterable[int], "ProcSet"]
 """All that is taken for a host set: a string, one host, an iterable of hosts, or a `procset.ProcSet`."""
 
-_INTERVAL = re.compile(r"([0-9]+)(?:-([0-9]+))?", re.ASCII)
-_DIGITS = 20  # more than any uint64 has; int() of a million digits would take its time
-# By far the most frequent sets, canonical as they stand: one host, or one interval.
-_SIMPLE = re.compile(r"(0|[1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?", re.ASCII)
+Intervals: TypeAlias = tuple[tuple[int, int], ...]
+"""Intervals of hosts (first, last), ascending, disjoint, and with a gap between any two."""
+
+_DIGITS: Final = 20  # more than any uint64 has; int() of a million digits would take its time
+_MOST_SEEN: Final = 4096
+_REPR_CHARACTERS: Final = 10_000
+_set = msgspec.structs.force_setattr
+
+
+class AnyHosts:
+    """What can be asked of any set of hosts, whether it changes or not."""
+
+    __slots__ = ()
+
+    @property
+    def intervals(self) -> Intervals:
+        """The intervals of the set, (first, last), ascending, with a gap between any two."""
+        raise NotImplementedError
+
+    @property
+    def text(self) -> str:
+        """The set as Batsim reads it: `0-3 8`."""
+        return _written(self.intervals)
+
+    def __len__(self) -> int:
+        """How many hosts are in the set."""
+        return sum(last - first + 1 for first, last in self.intervals)
+
+    def __iter__(self) -> Iterator[int]:
+        """The hosts, ascending."""
+        return chain.from_iterable(range(first, last + 1) for first, last in self.intervals)
+
+    def __contains__(self, host: object) -> bool:
+        try:
+            number = index(host)  # type: ignore[arg-type]  # what is no int is no host
+        except TypeError:
+            return False
+        return any(first <= number <= last for first, last in self.intervals)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        text = self.text
+        return f"{type(self).__name__}({text[:_REPR_CHARACTERS]!r}{'...' if len(text) > _REPR_CHARACTERS else ''})"
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other, a set of hosts or a `procset.ProcSet`, holds the same hosts."""
+        if isinstance(other, AnyHosts):
+            return self.intervals == other.intervals
+        intervals = _of_procset(other)
+        return NotImplemented if intervals is None else self.intervals == intervals
+
+    def __or__(self, other: HostSet) -> FrozenHosts:
+        """The hosts that are in either."""
+        return frozen_intervals(_sorted([*self.intervals, *frozen_hosts(other).intervals]))
+
+    def __and__(self, other: HostSet) -> FrozenHosts:
+        """The hosts that are in both."""
+        return frozen_intervals(_common(self.intervals, frozen_hosts(other).intervals))
+
+    def __sub__(self, other: HostSet) -> FrozenHosts:
+        """The hosts of this one that are not in the other."""
+        return frozen_intervals(_without(self.intervals, frozen_hosts(other).intervals))
+
+    def __rsub__(self, other: HostSet) -> FrozenHosts:
+        return frozen_intervals(_without(frozen_hosts(other).intervals, self.intervals))
+
+    __ror__ = __or__
+    __rand__ = __and__
+
+    def issubset(self, other: HostSet) -> bool:
+        """Whether all hosts of this one are in the other."""
+        return not self - other
+
+    def issuperset(self, other: HostSet) -> bool:
+        """Whether all hosts of the other are in this one."""
+        return not self.__rsub__(other)
+
+    def isdisjoint(self, other: HostSet) -> bool:
+        """Whether no host is in both."""
+        return not self & other
+
+    def to_procset(self) -> ProcSet:
+        """The same hosts as a `procset.ProcSet`."""
+        from procset import ProcSet
+
+        return ProcSet(*self.intervals)
+
+
+class FrozenHosts(AnyHosts, msgspec.Struct, frozen=True, gc=False):
+    """A set of hosts that does not change: what is taken from `batprotocol.Hosts`, and what set operations make.
+
+    It goes wherever a host set is taken, and is not read again there.
+
+    Attributes:
+        intervals: the intervals of the set, (first, last), ascending, with a gap between any two.
+        size: how many hosts are in it.
+        text: the set as Batsim reads it.
+
+    >>> hosts = frozen_hosts("0-3 8")
+    >>> len(hosts), 8 in hosts, list(hosts), hosts.intervals
+    (5, True, [0, 1, 2, 3, 8], ((0, 3), (8, 8)))
+    >>> hosts | 4, hosts & "2-9", hosts - [0, 1], hosts.to_procset()
+    (FrozenHosts('0-4 8'), FrozenHosts('2-3 8'), FrozenHosts('2-3 8'), ProcSet((0, 3), 8))
+    """
+
+    intervals: Intervals
+    size: int
+    _text: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The set as Batsim reads it: `0-3 8`."""
+        text = self._text
+        if text is None:
+            text = _written(self.intervals)
+            _set(self, "_text", text)
+            _see(text, self)
+        return text
+
+    def __len__(self) -> int:
+        """How many hosts are in the set."""
+        return self.size
+
+    def __hash__(self) -> int:
+        return hash(self.intervals)
+
+    __str__ = AnyHosts.__str__
+    __repr__ = AnyHosts.__repr__
+    __eq__ = AnyHosts.__eq__
+    __ne__ = AnyHosts.__ne__
+
+
+def frozen_hosts(hosts: HostSet) -> FrozenHosts:
+    """A host set, read.
+
+    Args:
+        hosts: a string (read leniently, see `parse_hosts`), a host, an iterable of hosts, or a `procset.ProcSet`.
+
+    Raises:
+        HostSetError: this is no host set; hosts are integers >= 0.
+
+    >>> frozen_hosts("3,1-2"), frozen_hosts(7), frozen_hosts([0, 1, 2, 8])
+    (FrozenHosts('1-3'), FrozenHosts('7'), FrozenHosts('0-2 8'))
+    """
+    if type(hosts) is FrozenHosts:
+        return hosts
+    if isinstance(hosts, str):
+        known = _seen.get(hosts)
+        if known is None:
+            known = frozen_intervals(_read(hosts))
+            _see(hosts, known)
+        return known
+    return frozen_intervals(_intervals_of(hosts))
 
 
 def parse_hosts(text: str) -> ProcSet:
@@ -38,18 +193,7 @@ def parse_hosts(text: str) -> ProcSet:
     >>> str(parse_hosts("8, 2-3 0-2"))
     '0-3 8'
     """
-    from procset import ProcSet
-
-    intervals = []
-    for part in text.replace(",", " ").split():
-        found = _INTERVAL.fullmatch(part)
-        if not found or max(map(len, part.split("-"))) > _DIGITS:
-            raise HostSetError(f"{shown(text)} is not a host set: {shown(part)} is no host and no interval a-b")
-        first, last = int(found[1]), int(found[2] or found[1])
-        if first > last:
-            raise HostSetError(f"{shown(text)} is not a host set: the interval {part} is descending")
-        intervals.append((first, last))
-    return ProcSet(*intervals)
+    return frozen_hosts(text).to_procset()
 
 
 def format_hosts(hosts: HostSet) -> str:
@@ -64,26 +208,93 @@ def format_hosts(hosts: HostSet) -> str:
     >>> format_hosts("3,1-2"), format_hosts(7), format_hosts([0, 1, 2, 8])
     ('1-3', '7', '0-2 8')
     """
-    if type(hosts) is int and hosts >= 0:  # the most frequent one, and a ProcSet takes its time
-        return str(hosts)
-    from procset import ProcSet
+    return frozen_hosts(hosts).text
 
-    if isinstance(hosts, str):
-        simple = _SIMPLE.fullmatch(hosts)
-        if simple and (simple[2] is None or int(simple[1]) < int(simple[2])):
-            return hosts
-        return str(parse_hosts(hosts))
-    if isinstance(hosts, ProcSet):
-        if hosts and hosts.min < 0:
-            raise HostSetError(f"a host is an integer >= 0, got {hosts.min}")
-        return str(hosts)
+
+# Schedulers allocate the same sets again and again, and what one of them has been taken for is soon read in a message.
+
+_seen: Final[dict[str, FrozenHosts]] = {}
+
+
+def seen_hosts(text: str) -> FrozenHosts | None:
+    """The set that this text stands for, if it was read or written lately, and None if that is not known."""
+    return _seen.get(text)
+
+
+def _see(text: str, hosts: FrozenHosts) -> None:
+    if len(_seen) >= _MOST_SEEN:
+        _seen.clear()
+    _seen[text] = hosts
+
+
+# Intervals
+
+
+def frozen_intervals(intervals: Intervals) -> FrozenHosts:
+    """The set of these intervals, which are as they should be."""
+    return FrozenHosts(intervals, sum(last - first + 1 for first, last in intervals))
+
+
+def _written(intervals: Intervals) -> str:
+    if len(intervals) == 1:  # a list comprehension takes its time
+        first, last = intervals[0]
+        return f"{first}-{last}" if first < last else f"{first}"
+    return " ".join([f"{first}-{last}" if first < last else f"{first}" for first, last in intervals])
+
+
+def _read(text: str) -> Intervals:
+    """The intervals that a text stands for."""
+    intervals: list[tuple[int, int]] = []
+    end, in_order = -2, True
+    for part in text.replace(",", " ").split():
+        first_digits, hyphen, last_digits = part.partition("-")
+        if not (
+            part.isascii()
+            and first_digits.isdigit()
+            and (last_digits.isdigit() or not hyphen)
+            and len(first_digits) <= _DIGITS
+            and len(last_digits) <= _DIGITS
+        ):
+            raise HostSetError(f"{shown(text)} is not a host set: {shown(part)} is no host and no interval a-b")
+        first = int(first_digits)
+        last = int(last_digits) if hyphen else first
+        if first > last:
+            raise HostSetError(f"{shown(text)} is not a host set: the interval {part} is descending")
+        in_order = in_order and first > end + 1
+        end = last
+        intervals.append((first, last))
+    return tuple(intervals) if in_order else _sorted(intervals)
+
+
+def _intervals_of(hosts: object) -> Intervals:
+    """The intervals of a host set that is no string."""
+    if isinstance(hosts, AnyHosts):
+        return hosts.intervals
+    if type(hosts) is int and hosts >= 0:
+        return ((hosts, hosts),)
+    if isinstance(hosts, range) and hosts.step == 1 and hosts.start >= 0:
+        return ((hosts.start, hosts.stop - 1),) if hosts else ()
+    intervals = _of_procset(hosts)
+    if intervals is not None:
+        if intervals and intervals[0][0] < 0:
+            raise HostSetError(f"a host is an integer >= 0, got {intervals[0][0]}")
+        return intervals
     if isinstance(hosts, Iterable) and not isinstance(hosts, bytes | dict):
         members: Iterable[object] = hosts
     elif hasattr(hosts, "__index__"):
         members = (hosts,)
     else:
         raise HostSetError(f"a host set is a string, an int, an iterable of ints or a ProcSet, got {shown(hosts)}")
-    return str(ProcSet(*map(_host, members)))
+    return _sorted([(host, host) for host in map(_host, members)])
+
+
+def _of_procset(hosts: object) -> Intervals | None:
+    """The intervals of a `procset.ProcSet`, or None if this is none."""
+    if isinstance(hosts, str | int | list | tuple | set | frozenset | range):  # importing procset takes its time
+        return None
+    from procset import ProcSet
+
+    return tuple((each.inf, each.sup) for each in hosts.intervals()) if isinstance(hosts, ProcSet) else None
 
 
 def _host(host: object) -> int:
@@ -94,3 +305,42 @@ def _host(host: object) -> int:
     if isinstance(host, bool) or number < 0:
         raise HostSetError(f"a host is an integer >= 0, got {shown(host)}")
     return int(number)
+
+
+def _sorted(intervals: list[tuple[int, int]]) -> Intervals:
+    """These intervals, whatever their order and however they overlap, as they should be."""
+    found: list[tuple[int, int]] = []
+    end = -2
+    for first, last in sorted(intervals):
+        if first > end + 1:
+            found.append((first, last))
+            end = last
+        elif last > end:
+            found[-1] = (found[-1][0], last)
+            end = last
+    return tuple(found)
+
+
+def _common(some: Intervals, others: Intervals) -> Intervals:
+    """What is in both."""
+    found: list[tuple[int, int]] = []
+    place = 0
+    for first, last in some:
+        while place < len(others) and others[place][1] < first:
+            place += 1
+        at = place
+        while at < len(others) and others[at][0] <= last:
+            found.append((max(first, others[at][0]), min(last, others[at][1])))
+            at += 1
+        place = max(place, at - 1)
+    return tuple(found)
+
+
+def _without(some: Intervals, others: Intervals) -> Intervals:
+    """What is in some and not in others: what some have in common with the gaps between the others."""
+    if not some or not others:
+        return some
+    ends = [-1, *(last for _, last in others)]
+    starts = [*(first for first, _ in others), max(some[-1][1], others[-1][1]) + 2]
+    gaps = ((end + 1, start - 1) for end, start in zip(ends, starts, strict=True) if end + 1 < start)
+    return _common(some, tuple(gaps))

@@ -5,7 +5,6 @@ Work is counted, not timed: lines of Python, and bytes for what is copied.
 
 from __future__ import annotations
 
-import doctest
 import gc
 import sys
 import tracemalloc
@@ -116,8 +115,3 @@ def test_easy_looks_as_far_as_it_is_told() -> None:
     """While a host is free, each job that waits may be the one that fits."""
     (all_of_them, _), (some, _) = costs(EASY(), 1_000, 1), costs(Shortsighted(), 1_000, 1)
     assert all_of_them[0] > 1_000 > some[0]
-
-
-def test_the_helpers_do_as_they_say() -> None:
-    assert doctest.testmod(sys.modules[FCFS.__module__]).failed == 0
-    assert doctest.testmod(sys.modules[FCFS.__module__]).attempted

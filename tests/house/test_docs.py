@@ -80,9 +80,11 @@ def run_alone(block: str) -> dict[str, Any]:
 
 
 def test_python_blocks_of_the_readme() -> None:
-    simulation, scheduler, loop, answer, handshake, conformance = map(run_alone, blocks("python"))
+    simulation, scheduler, fcfs, loop, answer, handshake, conformance = map(run_alone, blocks("python"))
     assert len(list(simulation["result"].jobs)) == 5
     assert [len(reply.events) for reply in rehearse(scheduler["OneByOne"](), begins_with_two_jobs())] == [0, 1, 1]
+    replies = rehearse(fcfs["FirstComeFirstServed"](), begins_with_two_jobs())
+    assert [[event.job_id for event in reply.events] for reply in replies] == [[], ["w0!0"], ["w0!1"]]
     assert callable(loop["learn"])
     assert decode(answer["reply"](EXAMPLE.read_bytes())).now == decode(EXAMPLE.read_bytes()).now
     assert handshake["text"] == "init"

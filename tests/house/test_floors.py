@@ -20,6 +20,7 @@ FLOORS = {
     "_schema": 0,
     "fb": 0,
     "model": 1,
+    "hosts": 2,
     "wire": 2,
     "builder": 3,
     "": 3,  # the package itself: what it exports

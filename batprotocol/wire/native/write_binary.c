@@ -6,36 +6,83 @@
 
 #include "binding.h"
 
+/* A large vector of doubles: a gap in what is written, and what is to come there when all is copied into the bytes that
+   the message becomes. So it is copied once. */
+typedef struct {
+    size_t place;
+    const char *bytes;
+    size_t count;
+} Gap;
+
+#define LARGE 1024
+#define MOST_GAPS 8
+
 typedef struct {
     uint8_t *data;
     size_t room, size;
     uint32_t vtables[VTABLE_COUNT];
+    int gap_count;
+    Gap gaps[MOST_GAPS];
     uint8_t first[4096];
 } Writer;
+
+/* The memory that the last large message was written in, for the next one: to get fresh pages from the system for each
+   takes far longer than to write them. It is nobody's while somebody writes in it, and nothing larger is kept. */
+#define MOST_KEPT ((size_t)1 << 20)
+
+static struct {
+    uint8_t *data;
+    size_t room;
+} kept;
+
+static void
+give_up(Writer *writer)
+{
+    uint8_t *data = writer->data == writer->first ? NULL : writer->data;
+    if (data && writer->room <= MOST_KEPT && writer->room > kept.room) {
+        uint8_t *smaller = kept.data;
+        kept.data = data;
+        kept.room = writer->room;
+        data = smaller;
+    }
+    PyMem_Free(data);
+}
+
+/* Get so much more room that `count` more bytes fit in; 0 without memory or beyond what a flatbuffer can hold. */
+static int
+grow(Writer *writer, size_t count)
+{
+    size_t room = writer->room;
+    while (room - writer->size < count) {
+        if (room > MAX_SIZE) {
+            return 0;
+        }
+        room *= 2;
+    }
+    uint8_t *data;
+    if (kept.room >= room) {
+        data = kept.data;
+        room = kept.room;
+        kept.data = NULL;
+        kept.room = 0;
+    }
+    else if (!(data = PyMem_Malloc(room))) {
+        PyErr_NoMemory();
+        return 0;
+    }
+    memcpy(data + room - writer->size, writer->data + writer->room - writer->size, writer->size);
+    give_up(writer);
+    writer->data = data;
+    writer->room = room;
+    return 1;
+}
 
 /* Room for `count` more bytes: where they go, or NULL without memory or beyond what a flatbuffer can hold. */
 static inline uint8_t *
 take(Writer *writer, size_t count)
 {
-    if (count > writer->room - writer->size) {
-        size_t room = writer->room;
-        while (room - writer->size < count) {
-            if (room > MAX_SIZE) {
-                return NULL;
-            }
-            room *= 2;
-        }
-        uint8_t *data = PyMem_Malloc(room);
-        if (!data) {
-            PyErr_NoMemory();
-            return NULL;
-        }
-        memcpy(data + room - writer->size, writer->data + writer->room - writer->size, writer->size);
-        if (writer->data != writer->first) {
-            PyMem_Free(writer->data);
-        }
-        writer->data = data;
-        writer->room = room;
+    if (count > writer->room - writer->size && !grow(writer, count)) {
+        return NULL;
     }
     writer->size += count;
     return writer->data + writer->room - writer->size;
@@ -47,7 +94,7 @@ put32(uint8_t *at, uint32_t value)
     memcpy(at, &value, sizeof value);
 }
 
-/* Clear a table, whose size is a multiple of four. Tables are small: memset() takes a tenth of all writing for them. */
+/* Clear what is small, such as a table, and a multiple of four: memset() takes a tenth of all writing for that. */
 static inline void
 clear(uint8_t *at, size_t size)
 {
@@ -63,13 +110,38 @@ clear(uint8_t *at, size_t size)
     }
 }
 
+/* Copy a vtable, whose size is a multiple of four. For as few bytes as that, what compilers make of a memcpy() of any
+   size takes longer than all else that is done for a table. */
+static inline void
+copy(uint8_t *at, const char *bytes, size_t size)
+{
+    for (; size >= 16; at += 16, bytes += 16, size -= 16) {
+        memcpy(at, bytes, 16);
+    }
+    if (size & 8) {
+        memcpy(at, bytes, 8);
+        at += 8;
+        bytes += 8;
+    }
+    if (size & 4) {
+        memcpy(at, bytes, 4);
+    }
+}
+
 static int write_table(Writer *writer, int number, PyObject *value, int depth);
 
 static int
 write_string(Writer *writer, PyObject *text)
 {
     Py_ssize_t count;
-    const char *bytes = PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, &count) : NULL;
+    const char *bytes = NULL;
+    if (PyUnicode_CheckExact(text) && PyUnicode_IS_COMPACT_ASCII(text)) { /* as nearly all are */
+        bytes = (const char *)PyUnicode_1BYTE_DATA(text);
+        count = PyUnicode_GET_LENGTH(text);
+    }
+    else if (PyUnicode_Check(text)) {
+        bytes = PyUnicode_AsUTF8AndSize(text, &count);
+    }
     if (!bytes || count > MAX_SIZE) {
         return 0;
     }
@@ -144,7 +216,12 @@ write_doubles(Writer *writer, PyObject *vector)
         return 0;
     }
     put32(at, (uint32_t)(count / 8));
-    memcpy(at + 4, PyBytes_AS_STRING(bytes), count);
+    if (count >= LARGE && writer->gap_count < MOST_GAPS) {
+        writer->gaps[writer->gap_count++] = (Gap){writer->size - 4, PyBytes_AS_STRING(bytes), count};
+    }
+    else {
+        memcpy(at + 4, PyBytes_AS_STRING(bytes), count);
+    }
     return 1;
 }
 
@@ -194,6 +271,28 @@ write_child(Writer *writer, const Field *field, PyObject *value, int depth, uint
     }
 }
 
+/* The number that an int is, if it is as small as most are: for these, calling Python takes longer than all else. */
+static inline int
+small_number(PyObject *number, long long *value)
+{
+#if defined(PYPY_VERSION)
+    return 0;
+#elif PY_VERSION_HEX >= 0x030C0000
+    if (!PyUnstable_Long_IsCompact((PyLongObject *)number)) {
+        return 0;
+    }
+    *value = PyUnstable_Long_CompactValue((PyLongObject *)number);
+    return 1;
+#else
+    Py_ssize_t digits = Py_SIZE(number);
+    if (digits != 0 && digits != 1) {
+        return 0;
+    }
+    *value = digits ? (long long)((PyLongObject *)number)->ob_digit[0] : 0;
+    return 1;
+#endif
+}
+
 /* Write a scalar into the table at `at`. What is not exactly of the field's own type is left to the careful way. */
 static int
 write_scalar(uint8_t *at, const Field *field, PyObject *value)
@@ -209,7 +308,10 @@ write_scalar(uint8_t *at, const Field *field, PyObject *value)
         if (Py_TYPE(value) != bound.enums[field->index]) {
             return 0;
         }
-        long number = PyLong_AsLong(value);
+        long long number;
+        if (!small_number(value, &number)) {
+            number = PyLong_AsLongLong(value);
+        }
         at[field->place] = (uint8_t)(int8_t)number;
         return number >= -128 && number <= 127;
     }
@@ -217,7 +319,10 @@ write_scalar(uint8_t *at, const Field *field, PyObject *value)
         if (!PyLong_CheckExact(value)) {
             return 0;
         }
-        long long number = PyLong_AsLongLong(value);
+        long long number;
+        if (!small_number(value, &number)) {
+            number = PyLong_AsLongLong(value);
+        }
         put32(at + field->place, (uint32_t)(int32_t)number);
         return number >= INT32_MIN && number <= INT32_MAX && !(number == -1 && PyErr_Occurred());
     }
@@ -225,7 +330,10 @@ write_scalar(uint8_t *at, const Field *field, PyObject *value)
         if (!PyLong_CheckExact(value)) {
             return 0;
         }
-        long long number = PyLong_AsLongLong(value);
+        long long number;
+        if (!small_number(value, &number)) {
+            number = PyLong_AsLongLong(value);
+        }
         put32(at + field->place, (uint32_t)number);
         return number >= 0 && number <= UINT32_MAX;
     }
@@ -257,7 +365,7 @@ prepare(Writer *writer, const Table *table, int vtable)
         if (!at) {
             return 0;
         }
-        memcpy(at, VTABLES_[vtable].bytes, VTABLES_[vtable].size);
+        copy(at, VTABLES_[vtable].bytes, VTABLES_[vtable].size);
         writer->vtables[vtable] = (uint32_t)writer->size;
     }
     if (table->wide != 1 && (writer->size & 4) != table->wide) {
@@ -350,6 +458,29 @@ write_message(Writer *writer, PyObject *message)
     return 1;
 }
 
+/* The bytes of what was written. */
+static PyObject *
+written(const Writer *writer)
+{
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)writer->size);
+    if (!bytes) {
+        return NULL;
+    }
+    char *at = PyBytes_AS_STRING(bytes);
+    const uint8_t *end = writer->data + writer->room;
+    size_t left = writer->size; /* what was written last comes first */
+    for (int index = writer->gap_count; index--;) {
+        const Gap *gap = &writer->gaps[index];
+        memcpy(at, end - left, left - gap->place);
+        at += left - gap->place;
+        memcpy(at, gap->bytes, gap->count);
+        at += gap->count;
+        left = gap->place - gap->count;
+    }
+    memcpy(at, end - left, left);
+    return bytes;
+}
+
 PyObject *
 encode(PyObject *module, PyObject *message)
 {
@@ -358,16 +489,14 @@ encode(PyObject *module, PyObject *message)
         writer.data = writer.first;
         writer.room = sizeof writer.first;
         writer.size = 0;
-        memset(writer.vtables, 0, sizeof writer.vtables);
+        writer.gap_count = 0;
+        clear((uint8_t *)writer.vtables, sizeof writer.vtables);
         PyObject *bytes = NULL;
         int fine = write_message(&writer, message);
         if (fine) {
-            bytes = PyBytes_FromStringAndSize(
-                (const char *)writer.data + writer.room - writer.size, (Py_ssize_t)writer.size);
+            bytes = written(&writer);
         }
-        if (writer.data != writer.first) {
-            PyMem_Free(writer.data);
-        }
+        give_up(&writer);
         if (fine || out_of_memory()) {
             return bytes;
         }

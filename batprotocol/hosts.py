@@ -1,0 +1,283 @@
+"""`Hosts`: the hosts that are free, to take from and to give back to. What every scheduler has.
+
+It knows sets of hosts and nothing else: neither who runs on them, nor what Batsim is told.
+"""
+
+from __future__ import annotations
+
+import re
+from operator import index
+from typing import Any, Final
+
+from batprotocol.errors import HostsError, HostSetError, shown
+from batprotocol.model.hosts import AnyHosts, FrozenHosts, HostSet, Intervals, frozen_hosts, frozen_intervals
+
+__all__ = ["MOST_HOSTS", "FrozenHosts", "Hosts"]
+
+MOST_HOSTS: Final = 2**24
+"""Hosts are numbers below this one, as there are two bytes in `Hosts` for each number up to the highest."""
+
+_ONES: Final = re.compile(b"\1+")
+_TO_TAKE: Final = "are free"
+_TO_GIVE_BACK: Final = "were taken"
+# To put a bytearray that is there already into another one takes a third of the time of all other ways.
+_SMALL: Final = 65
+_TAKEN: Final = tuple(bytearray(size) for size in range(_SMALL))
+_FREE: Final = tuple(bytearray(b"\1" * size) for size in range(_SMALL))
+
+
+class Hosts(AnyHosts):
+    """A set of hosts to take from and to give back to.
+
+    Args:
+        hosts: all hosts, which are free at first: any host set. They are below `MOST_HOSTS`.
+
+    It holds the hosts that are free, and remembers those that were taken: only these can be given back. What is taken
+    is a `FrozenHosts`, which goes into `add_execute_job` and comes back in `give_back` without being read again. Both
+    take some hundred nanoseconds for each interval, however many hosts there are and however they lie.
+
+    Whatever is a host set can be asked about, taken, given back and combined: strings, ints, iterables of ints,
+    `procset.ProcSet`, other `Hosts`. `|`, `&` and `-` make a `FrozenHosts`; `|=` adds hosts, known before or not, and
+    `-=` and `&=` take out what is there. Two sets are equal if the same hosts are free. A call that is refused changes
+    nothing.
+
+    >>> free = Hosts("0-7")
+    >>> job = free.take(3)
+    >>> job, free, len(free), 2 in free
+    (FrozenHosts('0-2'), Hosts('3-7'), 5, False)
+    >>> free.take_these(5)
+    FrozenHosts('5')
+    >>> free.take_contiguous(2), free.take(2)
+    (FrozenHosts('3-4'), FrozenHosts('6-7'))
+    >>> free.give_back(job)
+    >>> free, free.taken
+    (Hosts('0-2'), FrozenHosts('3-7'))
+    >>> free.give_back("2-3")
+    Traceback (most recent call last):
+    ...
+    batprotocol.errors.HostsError: expected hosts that were taken, got '2-3', of which '2' is free
+    """
+
+    __slots__ = ("_first", "_free", "_has_gaps", "_known", "_room", "_row", "_row_from", "_size")
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
+    def __init__(self, hosts: HostSet = ()) -> None:
+        # A byte for each host, 1 if it is free, and another, 1 if it is known: nothing is searched as quickly as bytes.
+        self._free = bytearray(1)  # one more than there are hosts, so that each of them has a next one
+        self._known = bytearray()
+        self._room = 0  # how many bytes there are
+        self._has_gaps = False  # whether some of them stand for hosts that are not known
+        self._size = 0
+        self._first = 0  # no host before this one is free
+        self._row, self._row_from = 1, 0  # no row of so many free hosts begins before this host
+        self |= hosts
+
+    # Take and give back
+
+    def take(self, count: int) -> FrozenHosts:
+        """Take the first hosts that are free.
+
+        Args:
+            count: how many; 0 to `len(self)`.
+
+        Raises:
+            HostsError: there are not so many.
+        """
+        if type(count) is not int:
+            count = index(count)
+        if not 0 <= count <= self._size:
+            raise HostsError(f"expected to take 0 to {self._size} hosts, as many as are free, got {shown(count)}")
+        free, end, missing = self._free, self._first, count
+        intervals = []
+        while missing:
+            first = free.find(1, end)
+            end = first + 1
+            if missing == 1 or not free[end]:  # most often, and quicker than what follows
+                free[first] = 0
+                missing -= 1
+                intervals.append((first, first))
+                continue
+            end = free.find(0, end, first + missing)
+            if end < 0:
+                end = first + missing
+            size = end - first
+            free[first:end] = _TAKEN[size] if size < _SMALL else bytearray(size)
+            missing -= size
+            intervals.append((first, end - 1))
+        self._first = end
+        self._size -= count
+        return FrozenHosts(tuple(intervals), count)
+
+    def take_contiguous(self, count: int) -> FrozenHosts:
+        """Take the first hosts in a row that are free.
+
+        Args:
+            count: how many; 0 to `len(self)`.
+
+        Raises:
+            HostsError: there are not so many in a row.
+
+        >>> free = Hosts("0-2 4 6-9")
+        >>> free.take_contiguous(4), free.take_contiguous(2)
+        (FrozenHosts('6-9'), FrozenHosts('0-1'))
+        """
+        if type(count) is not int:
+            count = index(count)
+        if not 0 < count <= self._size:
+            return self.take(count)  # none, or too many
+        free = self._free
+        first = free.find(b"\1" * count, self._row_from if count >= self._row else self._first)
+        if first < 0:
+            self._row, self._row_from = count, self._room
+            raise HostsError(f"expected to take {count} hosts in a row, but those that are free have gaps between them")
+        end = first + count
+        free[first:end] = _TAKEN[count] if count < _SMALL else bytearray(count)
+        self._row, self._row_from = count, end
+        self._size -= count
+        return FrozenHosts(((first, end - 1),), count)
+
+    def take_these(self, hosts: HostSet) -> FrozenHosts:
+        """Take certain hosts.
+
+        Args:
+            hosts: a host set; all of it must be free.
+
+        Raises:
+            HostsError: some of them are not free.
+            HostSetError: this is no host set.
+        """
+        wanted = hosts if type(hosts) is FrozenHosts else frozen_hosts(hosts)
+        intervals, free, room = wanted.intervals, self._free, self._room
+        for first, last in intervals:
+            if last >= room or (not free[first] if first == last else 0 in free[first : last + 1]):
+                raise self._refusal(_TO_TAKE, wanted)
+        for first, last in intervals:
+            if first == last:
+                free[first] = 0
+            else:
+                size = last + 1 - first
+                free[first : last + 1] = _TAKEN[size] if size < _SMALL else bytearray(size)
+        self._size -= wanted.size
+        return wanted
+
+    def give_back(self, hosts: HostSet) -> None:
+        """Give back hosts that were taken, all that were taken together or some of them.
+
+        Args:
+            hosts: a host set; all of it must have been taken.
+
+        Raises:
+            HostsError: some of them are free, or unknown: they never were in this set.
+            HostSetError: this is no host set.
+        """
+        given = hosts if type(hosts) is FrozenHosts else frozen_hosts(hosts)
+        intervals, free, room = given.intervals, self._free, self._room
+        for first, last in intervals:
+            if last >= room or (free[first] if first == last else 1 in free[first : last + 1]):
+                raise self._refusal(_TO_GIVE_BACK, given)
+            if self._has_gaps and 0 in self._known[first : last + 1]:
+                raise self._refusal(_TO_GIVE_BACK, given)
+        for first, last in intervals:
+            if first == last:
+                free[first] = 1
+            else:
+                size = last + 1 - first
+                free[first : last + 1] = _FREE[size] if size < _SMALL else bytearray(b"\1" * size)
+        if intervals:
+            self._size += given.size
+            self._look_from(intervals[0][0])
+
+    @property
+    def taken(self) -> FrozenHosts:
+        """The hosts that were taken out, by whatever means, and not given back."""
+        return frozen_intervals(_runs(self._known)) - self
+
+    # What all sets can do
+
+    @property
+    def intervals(self) -> Intervals:
+        """The intervals of free hosts, (first, last), ascending, with a gap between any two."""
+        return _runs(self._free)
+
+    def __len__(self) -> int:
+        """How many hosts are free."""
+        return self._size
+
+    def __contains__(self, host: object) -> bool:
+        try:
+            number = index(host)  # type: ignore[arg-type]  # what is no int is no host
+        except TypeError:
+            return False
+        return 0 <= number < self._room and self._free[number] == 1
+
+    def __ior__(self, other: HostSet) -> Hosts:  # type: ignore[override]  # it changes this one
+        intervals = frozen_hosts(other).intervals
+        if intervals:
+            self._make_room(intervals[-1][1] + 1)
+            for first, last in intervals:
+                ones = bytearray(b"\1") * (last + 1 - first)
+                self._size += len(ones) - self._free.count(1, first, last + 1)
+                self._free[first : last + 1] = self._known[first : last + 1] = ones
+            self._has_gaps = 0 in self._known
+            self._look_from(intervals[0][0])
+        return self
+
+    def __isub__(self, other: HostSet) -> Hosts:  # type: ignore[override]  # it changes this one
+        free = self._free
+        for first, last in frozen_hosts(other).intervals:
+            self._size -= free.count(1, first, last + 1)
+            end = min(last + 1, self._room)
+            free[first:end] = bytearray(max(end - first, 0))
+        return self
+
+    def __iand__(self, other: HostSet) -> Hosts:  # type: ignore[override]  # it changes this one
+        self -= self - other
+        return self
+
+    def copy(self) -> Hosts:
+        """Another one in the same state: what happens to one does not happen to the other."""
+        return _restored(self._free, self._known)
+
+    __copy__ = copy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (bytes(self._free), bytes(self._known))
+
+    # Inside
+
+    def _look_from(self, first: int) -> None:
+        """From this host on, some are free now that were not."""
+        if first < self._first:
+            self._first = first
+        first -= self._row - 1
+        if first < self._row_from:
+            self._row_from = first if first > 0 else 0
+
+    def _make_room(self, room: int) -> None:
+        if room > MOST_HOSTS:
+            raise HostSetError(f"expected hosts below {MOST_HOSTS:,}, got {room - 1}")
+        more = bytes(max(room - self._room, 0))
+        self._free += more
+        self._known += more
+        self._room += len(more)
+
+    def _refusal(self, expected: str, given: FrozenHosts) -> HostsError:
+        """Why these hosts cannot be taken, or given back: not all of them are what they should be."""
+        known = frozen_intervals(_runs(self._known))
+        wrong = (given & self, "free") if expected == _TO_GIVE_BACK else (given & self.taken, "taken")
+        states = [f"{shown(hosts.text)} is {state}" for hosts, state in (wrong, (given - known, "unknown")) if hosts]
+        return HostsError(f"expected hosts that {expected}, got {shown(given.text)}, of which {' and '.join(states)}")
+
+
+def _restored(free: bytes | bytearray, known: bytes | bytearray) -> Hosts:
+    hosts = Hosts()
+    hosts._free, hosts._known = bytearray(free), bytearray(known)
+    hosts._room = len(known)
+    hosts._has_gaps = 0 in hosts._known
+    hosts._size = hosts._free.count(1)
+    return hosts
+
+
+def _runs(marks: bytearray) -> Intervals:
+    """Where there are ones."""
+    return tuple((found.start(), found.end() - 1) for found in _ONES.finditer(marks))
