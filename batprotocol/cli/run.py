@@ -26,7 +26,8 @@ from batprotocol.edc.running import drive
 from batprotocol.edc.signals import Interrupts
 from batprotocol.errors import PeerGone
 
-__all__ = ["load", "run", "telling_whose_fault"]
+__all__ = ["as_usage", "load", "pinned", "run", "telling_of_signals", "telling_whose_fault"]
+
 
 def run(
     target: str,
@@ -60,12 +61,12 @@ def run(
     if remark:
         print(f"batproto: {remark}", file=sys.stderr)
     if pin:
-        _pin()
+        pinned()
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
         status = 1
         with telling_whose_fault(target):
-            with _telling_of_signals(interrupts, f"while {target} was being loaded"), interrupts.immediately():
+            with telling_of_signals(interrupts, f"while {target} was being loaded"), interrupts.immediately():
                 scheduler = load(target)()
             private = endpoint is None and _asks("{endpoint}", command)
             bound = stack.enter_context(private_endpoint()) if private else endpoint or DEFAULT_ENDPOINT
@@ -75,7 +76,7 @@ def run(
             try:
                 drive(scheduler, bound, format, interrupts, init, DEFAULT_RULE_SET, timeout, record, ready, wait)
                 if other:
-                    with _telling_of_signals(interrupts, f"after the simulation: {other.name} is ended"):
+                    with telling_of_signals(interrupts, f"after the simulation: {other.name} is ended"):
                         status = other.status_in_the_end(interrupts)
                 else:
                     status = 0
@@ -94,12 +95,12 @@ def run(
 
 def load(target: str) -> type[Scheduler]:
     """The class that `path/to/file.py:Class` names."""
-    with _as_usage():
+    with as_usage():
         return loading.load(target)
 
 
 @contextmanager
-def _as_usage() -> Iterator[None]:
+def as_usage() -> Iterator[None]:
     """What was named on the command line is not there: the command line is wrong."""
     try:
         yield
@@ -122,7 +123,7 @@ def telling_whose_fault(target: str) -> Iterator[None]:
 
 
 @contextmanager
-def _telling_of_signals(interrupts: Interrupts, moment: str) -> Iterator[None]:
+def telling_of_signals(interrupts: Interrupts, moment: str) -> Iterator[None]:
     """What a signal interrupts is told in a sentence. While a simulation runs, the library does it."""
     try:
         yield
@@ -143,7 +144,7 @@ def _tell_endpoint(endpoint: str) -> None:
     print(f"batproto: waiting for a simulation at {endpoint}", file=sys.stderr, flush=True)
 
 
-def _pin() -> None:
+def pinned() -> None:
     """Stay on one core, with all that is started from here: the two programs take turns anyway.
 
     Any core will do, but not always the same: several runs at a time should not share one.

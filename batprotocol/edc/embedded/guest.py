@@ -186,7 +186,7 @@ def _end_threads() -> None:
     """Wait for threads that are no daemons, as Python does in the end, but not for ever."""
 
     def end() -> None:
-        for hook in reversed(getattr(threading, "_threading_atexits", ())):  # those of executors, which end their threads
+        for hook in reversed(getattr(threading, "_threading_atexits", ())):  # executors end their threads so
             hook()
         for each in others():
             each.join()

@@ -17,7 +17,7 @@ from typing import Any, Final
 from batprotocol.edc.loading import file_of
 from batprotocol.errors import SchedulerError
 
-__all__ = ["OPTION", "carried", "library", "libpython", "taken"]
+__all__ = ["OPTION", "carried", "libpython", "library", "taken"]
 
 OPTION: Final = "--edc-library-str"
 """Batsim's option for a library and its initialization data."""
@@ -85,9 +85,9 @@ def taken(data: bytes) -> dict[str, str]:
         found: object = json.loads(data.decode("utf-8", "surrogateescape"))
     except ValueError:
         found = None
-    if isinstance(found, dict) and all(isinstance(value, str) for value in found.values()):
-        if _NEEDED <= found.keys() <= _POSSIBLE:
-            return found
+    members = found if isinstance(found, dict) else {}
+    if _NEEDED <= members.keys() <= _POSSIBLE and all(isinstance(value, str) for value in members.values()):
+        return members
     raise SchedulerError("the initialization data were expected to be those that `batproto library FILE:CLASS` prints")
 
 
