@@ -56,7 +56,7 @@ may_stay(void)
         return 1; /* it was linked, not loaded */
     }
     /* Closed, it would leave behind signal handlers, a thread and an interpreter, so it stays. */
-#ifdef RTLD_DI_LMID
+#ifdef __GLIBC__ /* other systems have one name space */
     Lmid_t space = LM_ID_BASE;
     if (dlinfo(handle, RTLD_DI_LMID, &space) == 0 && space != LM_ID_BASE) {
         tell("Python does not work in a name space of its own: leave out the option --edc-library-load-method dlmopen");
