@@ -64,7 +64,7 @@ def run(
         pinned()
     with Interrupts() as interrupts, Command([each.replace("{library}", library()) for each in command], data) as other:
         other.start("")
-        with telling_of_signals(interrupts, f"and ends {other.name}"):
+        with telling_of_signals(interrupts, f"while {other.name} was running: it is ended"):
             status = other.status_in_the_end(interrupts)
     if status:
         print(printable(f"batproto: {other.name} {other.end}"), file=sys.stderr)
