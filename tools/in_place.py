@@ -14,7 +14,7 @@ from typing import Final
 __all__ = ["place_compiled"]
 
 ENGINE: Final = "batprotocol/wire/_native"
-LIBRARY: Final = "batprotocol/edc/embedded/_library"
+LIBRARY: Final = "batprotocol/edc/embedded/libscheduler.so.0"
 
 
 def place_compiled(wheel: Path, root: Path, suffix: str | None = None) -> list[str]:
@@ -31,12 +31,11 @@ def place_compiled(wheel: Path, root: Path, suffix: str | None = None) -> list[s
     ending = suffix or sysconfig.get_config_var("EXT_SUFFIX")
     missing = []
     with zipfile.ZipFile(wheel) as archive:
-        for module in (ENGINE, LIBRARY):
-            name = f"{module}{ending}"
+        for compiled, name in ((ENGINE, f"{ENGINE}{ending}"), (LIBRARY, LIBRARY)):
             target = root / name
             if name not in archive.namelist():
                 target.unlink(missing_ok=True)  # it would be of another time
-                missing.append(module)
+                missing.append(compiled)
                 continue
             new = target.with_name(f"{target.name}.new")
             new.write_bytes(archive.read(name))

@@ -302,6 +302,6 @@ def test_pythons_library_is_found_where_it_is(tmp_path: Path, folder: str, name:
 
 
 def test_a_library_that_was_not_compiled_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(options.sysconfig, "get_config_var", lambda name: ".no-such-python.so")
+    monkeypatch.setattr(options, "_FILE", "libnothing.so.0")
     with pytest.raises(SchedulerError, match=r"was not compiled when batprotocol was installed\. Install a C compiler"):
         options.library()

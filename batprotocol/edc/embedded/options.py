@@ -22,6 +22,7 @@ __all__ = ["OPTION", "carried", "libpython", "library", "taken"]
 OPTION: Final = "--edc-library-str"
 """Batsim's option for a library and its initialization data."""
 
+_FILE: Final = "libscheduler.so.0"
 _NEEDED: Final = frozenset(["format", "init", "libpython", "python", "scheduler"])
 _POSSIBLE: Final = _NEEDED | {"record", "verbose"}
 
@@ -32,8 +33,7 @@ def library() -> str:
     Raises:
         SchedulerError: it was not compiled when batprotocol was installed.
     """
-    folder, suffix = Path(__file__).parent, sysconfig.get_config_var("EXT_SUFFIX")
-    path = folder / f"_library{suffix}"
+    path = Path(__file__).parent / _FILE
     if not path.is_file():
         raise SchedulerError(
             "schedulers cannot run inside Batsim: the library for it was not compiled when batprotocol was installed. "
