@@ -16,7 +16,7 @@ from pathlib import Path
 # An installed batprotocol comes first; without one, it is the source tree that is measured.
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
-from benchmark import queues, round_trip, simulation
+from benchmark import in_process, queues, round_trip, simulation
 from benchmark.competitors import OTHERS, Competitor, engine, json_of, prepare
 from benchmark.report import GOALS, Results, machine, table
 from benchmark.timing import Call, import_times, measure
@@ -62,6 +62,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="take some 10 seconds instead of a minute")
     parser.add_argument("--imports", action="store_true", help="also measure what importing batprotocol costs")
     parser.add_argument("--round-trips", action="store_true", help="also measure schedulers' turns over ZeroMQ")
+    parser.add_argument("--in-process", action="store_true", help="also measure turns inside Batsim, and over the socket")
     parser.add_argument("--queues", action="store_true", help="also measure turns while many jobs wait")
     parser.add_argument("--simulation", action="store_true", help="also measure simulations of up to a million jobs")
     parser.add_argument("--markdown", action="store_true", help="print tables for a README")
@@ -88,7 +89,13 @@ def main() -> int:
     if given.imports:
         print(imports(given.engine, 11 if given.quick else 41, given.markdown), end="\n\n")
     print(machine())
-    for wanted, extra in ((given.round_trips, round_trip), (given.queues, queues), (given.simulation, simulation)):
+    extras = {
+        round_trip: given.round_trips,
+        in_process: given.in_process,
+        queues: given.queues,
+        simulation: given.simulation,
+    }
+    for extra, wanted in extras.items():
         if wanted:
             extra.main(["--quick"] if given.quick else [])
     shortfalls = results.shortfalls(engine(PURE)) if given.check else []
