@@ -62,7 +62,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="take some 10 seconds instead of a minute")
     parser.add_argument("--imports", action="store_true", help="also measure what importing batprotocol costs")
     parser.add_argument("--round-trips", action="store_true", help="also measure schedulers' turns over ZeroMQ")
-    parser.add_argument("--in-process", action="store_true", help="also measure turns inside Batsim, and over the socket")
+    parser.add_argument("--in-process", action="store_true", help="also measure turns inside Batsim")
     parser.add_argument("--queues", action="store_true", help="also measure turns while many jobs wait")
     parser.add_argument("--simulation", action="store_true", help="also measure simulations of up to a million jobs")
     parser.add_argument("--markdown", action="store_true", help="print tables for a README")

@@ -172,7 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"What a turn costs the scheduler's side:\n\n{table(rows, given.markdown)}\n")
     for engine, (full, empty, growth) in calls(given.calls, engines).items():
         print(
-            f"{engine} engine: a call that does nothing takes {full / 1000:.2f} µs, an empty C function {empty:.1f} ns; "
+            f"{engine} engine: a call without effect takes {full / 1000:.2f} µs, an empty C function {empty:.1f} ns; "
             f"{given.calls:,} calls add {growth:,} KiB"
         )
     return 0
