@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import os
 import shutil
 import struct
 import subprocess
@@ -22,7 +21,18 @@ from support import ROOT
 from batprotocol.edc.embedded import options
 from batprotocol.errors import SchedulerError
 
-__all__ = ["SOURCES", "Played", "compiled", "compiler", "host", "needs_host", "packed", "play", "unpacked"]
+__all__ = [
+    "SOURCES",
+    "Played",
+    "compiled",
+    "compiler",
+    "host",
+    "library_with",
+    "needs_host",
+    "packed",
+    "play",
+    "unpacked",
+]
 
 SOURCES = sorted((ROOT / "batprotocol" / "edc" / "embedded").glob("*.c"))
 HOST = ROOT / "tests" / "edc" / "host.c"
@@ -76,6 +86,12 @@ def compiled(name: str, sources: tuple[Path, ...], *flags: str) -> Path:
 def host() -> Path:
     """The host, compiled once."""
     return compiled("host", (HOST,))
+
+
+def library_with(*flags: str) -> Path:
+    """The library for Batsim, compiled with these flags."""
+    name = "".join(("library", *flags)).replace("=", "-") + ".so"
+    return compiled(name, tuple(SOURCES), "-shared", "-fPIC", "-fvisibility=hidden", *flags)
 
 
 class Played(NamedTuple):
@@ -146,8 +162,3 @@ def play(
     # What a scheduler prints is UTF-8 in these tests, but what the system prints of it may be cut anywhere.
     text = [each.decode(errors="replace") for each in (done.stdout, done.stderr)]
     return Played(done.returncode, replies, text[0], text[1])
-
-
-def environment_of(**changes: str) -> dict[str, str]:
-    """The usual environment with changes."""
-    return {**ENVIRONMENT, **changes, "PATH": os.environ.get("PATH", "")}

@@ -10,6 +10,7 @@
    --plain          open it without RTLD_DEEPBIND, which AddressSanitizer does not have
    --threads        call it in one thread after the other
    --pause          before the last message, print "pause" and wait for a signal
+   --handler        have a handler for SIGINT, as SimGrid has: it ends the process with exit status 5
    --repeat N       say the last message but one N times more, and print how many nanoseconds of the processor a call
                     takes, how many a call of an empty function does, and how many KiB the process has grown
    --clock          print how many nanoseconds of the processor all messages took */
@@ -17,6 +18,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -223,6 +225,12 @@ play(void)
     expect(deinit(), "batsim_edc_deinit");
 }
 
+static void
+on_interrupt(int number)
+{
+    _exit(number == SIGINT ? 5 : 6);
+}
+
 static ucontext_t here, actor;
 
 int
@@ -236,6 +244,9 @@ main(int count, char **arguments)
         timed |= strcmp(arguments[at], "--clock") == 0;
         if (strcmp(arguments[at], "--plain") == 0) {
             options &= ~RTLD_DEEPBIND;
+        }
+        if (strcmp(arguments[at], "--handler") == 0) {
+            signal(SIGINT, on_interrupt);
         }
         if (strcmp(arguments[at], "--repeat") == 0) {
             repeated = atol(arguments[++at]);

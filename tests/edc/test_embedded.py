@@ -12,7 +12,7 @@ from json import dumps, loads
 from pathlib import Path
 
 import pytest
-from embedded import FAILED, HOST, SOURCES, compiled, needs_host, play
+from embedded import FAILED, HOST, SOURCES, compiled, library_with, needs_host, play
 from hypothesis import given
 from hypothesis import strategies as st
 from processes import BINARY, ENVIRONMENT, batproto
@@ -105,7 +105,7 @@ LIBRARIES = {
 @pytest.mark.parametrize("flags", LIBRARIES.values(), ids=LIBRARIES)
 @pytest.mark.parametrize("arguments", [(), ("--threads",), ("--plain",)], ids=" ".join)
 def test_whatever_the_library_runs_on(flags: tuple[str, ...], arguments: tuple[str, ...], tmp_path: Path) -> None:
-    library = compiled(f"library{flags[0]}.so", tuple(SOURCES), "-shared", "-fPIC", "-fvisibility=hidden", *flags)
+    library = library_with(*flags)
     told = batsim_side(ARCHIVE)[1:]
     played = play(tmp_path, target("easy_backfilling"), told, *arguments, library=library)
     usual = play(tmp_path, target("easy_backfilling"), told)

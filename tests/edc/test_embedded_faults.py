@@ -13,7 +13,7 @@ import venv
 from pathlib import Path
 
 import pytest
-from embedded import FAILED, Played, needs_host, play, staged
+from embedded import FAILED, Played, library_with, needs_host, play, staged
 from processes import ENVIRONMENT, line_of, started
 from replay import begins, completed, ends, said, submitted
 from support import ROOT
@@ -181,6 +181,9 @@ def ended(played: Played, function: str) -> str:
     return "\n".join(said)
 
 
+ON_A_THREAD = ("-DFIRST_WITH_THREAD=300",)
+"""How the library is compiled to do with any Python what it does from CPython 3.14 on."""
+
 INIT, DECIDE = "batsim_edc_init", "batsim_edc_take_decisions"
 
 
@@ -212,6 +215,13 @@ def test_what_a_scheduler_raises_is_shown_where_it_is_written(
     assert said.endswith(f"batprotocol: the scheduler {schedulers}:{name} ended with {article} {error}")
     assert "edc/session.py" not in said
     assert played.stdout == "loaded\nat exit\n"
+
+
+@pytest.mark.parametrize("name", ["Fails", "DeepInC", "Exits"])
+def test_what_a_scheduler_raises_on_a_thread_is_shown(schedulers: str, tmp_path: Path, name: str) -> None:
+    told = ended(play(tmp_path, f"{schedulers}:{name}", TOLD, library=library_with(*ON_A_THREAD)), DECIDE)
+    assert "# this line" in told
+    assert f"batprotocol: the scheduler {schedulers}:{name} ended with a" in told
 
 
 def test_a_simulation_that_could_not_go_on_is_told(schedulers: str, tmp_path: Path) -> None:
@@ -333,10 +343,13 @@ def test_a_name_space_of_its_own_is_refused(schedulers: str, tmp_path: Path) -> 
 # Signals
 
 
+@pytest.mark.parametrize("flags", [(), ON_A_THREAD], ids=" ".join)
 @pytest.mark.parametrize("name", ["Endless", "Sleeps"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_interrupts_a_scheduler(schedulers: str, tmp_path: Path, name: str, number: signal.Signals) -> None:
-    stage = staged(tmp_path, f"{schedulers}:{name}", TOLD)
+def test_a_signal_interrupts_a_scheduler(
+    schedulers: str, tmp_path: Path, name: str, number: signal.Signals, flags: tuple[str, ...]
+) -> None:
+    stage = staged(tmp_path, f"{schedulers}:{name}", TOLD, library=library_with(*flags))
     with started(stage.command) as process:
         assert [line_of(process.stdout), line_of(process.stdout)] == ["loaded", "thinking"]
         process.send_signal(number)
@@ -358,6 +371,17 @@ def test_a_signal_ends_batsim_while_it_is_at_work(schedulers: str, tmp_path: Pat
         _, told = process.communicate(timeout=60)
         assert process.returncode == -number
         assert told == f"batprotocol: {number.name} came while Batsim was at work, and ends it\n"
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 5), (signal.SIGTERM, FAILED)])
+def test_what_batsim_handles_it_goes_on_to_handle(
+    schedulers: str, tmp_path: Path, number: signal.Signals, status: int
+) -> None:
+    stage = staged(tmp_path, f"{schedulers}:Endless", TOLD, "--handler")
+    with started(stage.command) as process:
+        assert [line_of(process.stdout), line_of(process.stdout)] == ["loaded", "thinking"]
+        process.send_signal(number)
+        assert process.wait(timeout=60) == status
 
 
 def test_a_signal_that_a_scheduler_sends_itself(schedulers: str, tmp_path: Path) -> None:
