@@ -154,11 +154,11 @@ def test_batproto_simulates_with_it() -> None:
 
 
 def test_a_guest_of_another_python_is_told(capfd: pytest.CaptureFixture[str]) -> None:
-    data = loads(options.carried(target("fcfs"))) | {"python": "/nowhere/bin/python"}
+    data = loads(options.carried(target("fcfs"))) | {"prefix": "/nowhere"}
     with load_library(options.library(), dumps(data)) as component, pytest.raises(PeerGone):
         component.hello("")
     assert capfd.readouterr().err == (
-        f"batprotocol: this process runs {sys.executable} already, and /nowhere/bin/python cannot be a second Python\n"
+        f"batprotocol: this process runs the Python of {sys.prefix} already, and that of /nowhere cannot be a second\n"
     )
 
 

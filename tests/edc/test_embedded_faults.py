@@ -184,6 +184,7 @@ def ended(played: Played, function: str) -> str:
 ON_A_THREAD = ("-DFIRST_WITH_THREAD=300",)
 """How the library is compiled to do with any Python what it does from CPython 3.14 on."""
 
+CHANGED = "batprotocol: its Python does not find batprotocol, or what that needs: has the environment been changed?"
 INIT, DECIDE = "batsim_edc_init", "batsim_edc_take_decisions"
 
 
@@ -313,18 +314,30 @@ def test_an_environment_without_batprotocol(schedulers: str, tmp_path: Path) -> 
     environment = {name: value for name, value in ENVIRONMENT.items() if name != "PYTHONPATH"}
     told = ended(play(tmp_path, "", TOLD, data=json.dumps(data), environment=environment), INIT)
     assert "ModuleNotFoundError: No module named 'batprotocol'" in told
+    assert told.splitlines()[-1] == CHANGED
 
 
 @pytest.mark.parametrize("home", ["/nowhere/bin", ""])
 def test_an_environment_that_is_broken(schedulers: str, tmp_path: Path, home: str) -> None:
-    """Whatever Python makes of it: it is no crash, and somebody says something."""
-    venv.create(tmp_path / "broken", symlinks=True)
-    (tmp_path / "broken" / "pyvenv.cfg").write_text(f"home = {home}\n")
-    os.unlink(tmp_path / "broken" / "bin" / "python")
-    data = json.loads(options.carried(f"{schedulers}:Quiet")) | {"python": str(tmp_path / "broken" / "bin" / "python")}
+    """The Python that it was made with is gone, and so is its link to that."""
+    broken = tmp_path / "broken"
+    venv.create(broken, symlinks=True)
+    (broken / "pyvenv.cfg").write_text(f"home = {home}\ninclude-system-site-packages = false\n")
+    os.unlink(broken / "bin" / "python")
+    there = {"python": str(broken / "bin" / "python"), "prefix": str(broken)}
+    data = json.loads(options.carried(f"{schedulers}:Quiet")) | there
     environment = {name: value for name, value in ENVIRONMENT.items() if name != "PYTHONPATH"}
     told = ended(play(tmp_path, "", TOLD, data=json.dumps(data), environment=environment), INIT)
-    assert "batprotocol" in told
+    assert told.splitlines()[-1] == CHANGED
+
+
+def test_an_environment_that_is_gone(schedulers: str, tmp_path: Path) -> None:
+    """Python finds another one then, which may hold batprotocol, too: not the one that was meant."""
+    data = json.loads(options.carried(f"{schedulers}:Quiet")) | {"prefix": str(tmp_path / "gone")}
+    told = ended(play(tmp_path, "", TOLD, data=json.dumps(data)), INIT)
+    assert told == (
+        f"batprotocol: there is no environment {tmp_path}/gone any more, or it is broken: Python has found {sys.prefix}"
+    )
 
 
 def test_a_home_that_is_none(schedulers: str, tmp_path: Path) -> None:

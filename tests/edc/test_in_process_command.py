@@ -103,6 +103,7 @@ def test_the_options_are_written_for_a_shell(tmp_path: Path) -> None:
     assert json.loads(data) == {
         "libpython": json.loads(options.carried(FCFS))["libpython"],
         "python": sys.executable,
+        "prefix": sys.prefix,
         "scheduler": f"{folder}/fcfs.py:FCFS",
         "format": "json",
         "record": f"{folder}/run.tar",

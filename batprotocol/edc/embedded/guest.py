@@ -73,12 +73,11 @@ class Guest:
 
     def _begin(self, given: dict[str, str]) -> None:
         self._target = given["scheduler"]
+        _expect_environment(given["prefix"])
         if _is_at_home:
             sys.argv[:] = [self._target.rpartition(":")[0]]
             level = logging.INFO if "verbose" in given else logging.WARNING
             logging.basicConfig(level=level, format="%(name)s: %(message)s")
-        else:
-            _expect_environment(given["python"])
         scheduler = load(self._target)()
         expect_scheduler(scheduler, "run")
 
@@ -174,12 +173,14 @@ class Guest:
         return sentence
 
 
-def _expect_environment(executable: str) -> None:
+def _expect_environment(prefix: str) -> None:
     """Refuse the interpreter of another environment, which has other libraries."""
-    own = os.path.dirname(sys.executable or "")
-    other = os.path.dirname(executable)
-    if own != other and not (os.path.isdir(own) and os.path.isdir(other) and os.path.samefile(own, other)):
-        raise ProtocolError(f"this process runs {sys.executable} already, and {executable} cannot be a second Python")
+    found = sys.prefix
+    if os.path.realpath(prefix) == os.path.realpath(found):
+        return
+    if _is_at_home:
+        raise ProtocolError(f"there is no environment {prefix} any more, or it is broken: Python has found {found}")
+    raise ProtocolError(f"this process runs the Python of {found} already, and that of {prefix} cannot be a second")
 
 
 def _end_threads() -> None:

@@ -108,6 +108,9 @@ begin(Call *call)
     interpreter_release(init);
     if (!method) {
         interpreter_complain();
+        if (!module) {
+            tell("its Python does not find batprotocol, or what that needs: has the environment been changed?");
+        }
     }
     else if (interpreter_data(hello, &frame, &size) && size > sizeof call->flags) {
         memcpy(&call->flags, frame, sizeof call->flags);

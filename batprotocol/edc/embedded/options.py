@@ -1,7 +1,8 @@
 """What Batsim is told to load: the shared library, and the initialization data, which say what to run in it.
 
 The data are a JSON object of strings: `libpython` and `python`, which the C half reads to start the interpreter;
-`scheduler`, `format`, `record` and `verbose`, which are for `guest`; and `init`, the user's own text, for `on_init`.
+`prefix`, `scheduler`, `format`, `record` and `verbose`, which are for `guest`; and `init`, the user's own text, for
+`on_init`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ OPTION: Final = "--edc-library-str"
 """Batsim's option for a library and its initialization data."""
 
 _FILE: Final = "libscheduler.so.0"
-_NEEDED: Final = frozenset(["format", "init", "libpython", "python", "scheduler"])
+_NEEDED: Final = frozenset(["format", "init", "libpython", "prefix", "python", "scheduler"])
 _POSSIBLE: Final = _NEEDED | {"record", "verbose"}
 
 
@@ -66,6 +67,7 @@ def carried(
     data = {
         "libpython": libpython(sysconfig.get_config_vars(), (sys.base_prefix, sys.base_exec_prefix)),
         "python": sys.executable,
+        "prefix": sys.prefix,
         "scheduler": f"{os.path.abspath(path)}:{name}",
         "format": format,
         **({} if record is None else {"record": os.path.abspath(record)}),
