@@ -29,6 +29,7 @@ __all__ = [
     "host",
     "library_with",
     "needs_host",
+    "needs_sanitizers",
     "packed",
     "play",
     "unpacked",
@@ -63,6 +64,17 @@ def _missing() -> str:
 
 
 needs_host = pytest.mark.skipif(bool(_missing()), reason=_missing())
+
+
+def _has_sanitizers() -> bool:
+    found = compiler()
+    if found is None:
+        return False
+    libraries = [[*found, f"-print-file-name={name}"] for name in ("libasan.so", "libubsan.so")]
+    return all("/" in subprocess.run(each, capture_output=True, text=True, check=False).stdout for each in libraries)
+
+
+needs_sanitizers = pytest.mark.skipif(not _has_sanitizers(), reason="the C compiler comes without sanitizers")
 
 
 @cache

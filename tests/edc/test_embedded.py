@@ -12,7 +12,7 @@ from json import dumps, loads
 from pathlib import Path
 
 import pytest
-from embedded import FAILED, HOST, SOURCES, compiled, library_with, needs_host, play
+from embedded import FAILED, HOST, SOURCES, compiled, library_with, needs_host, needs_sanitizers, play
 from hypothesis import given
 from hypothesis import strategies as st
 from processes import BINARY, ENVIRONMENT, batproto
@@ -120,6 +120,7 @@ def test_calls_may_come_from_any_thread(tmp_path: Path) -> None:
     assert (played.status, played.replies) == (0, play(tmp_path, target("killer"), told).replies), played.stderr
 
 
+@needs_sanitizers
 @pytest.mark.slow
 @pytest.mark.parametrize("arguments", [(), ("--threads",)], ids=" ".join)
 def test_the_host_and_the_library_are_clean(arguments: tuple[str, ...], tmp_path: Path) -> None:
