@@ -16,7 +16,7 @@ from pathlib import Path
 # An installed batprotocol comes first; without one, it is the source tree that is measured.
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
-from benchmark import cpp, hosts, queues, round_trip, simulation
+from benchmark import cpp, hosts, in_process, queues, round_trip, simulation, turns
 from benchmark.competitors import OTHERS, Competitor, engine, json_of, prepare
 from benchmark.report import GOALS, Results, machine, table
 from benchmark.timing import Call, import_times, measure
@@ -64,6 +64,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--round-trips", action="store_true", help="also measure schedulers' turns over ZeroMQ")
     parser.add_argument("--cpp", action="store_true", help="also measure flatbuffers' objects in C++, if they compile")
     parser.add_argument("--hosts", action="store_true", help="also measure taking hosts and giving them back")
+    parser.add_argument("--turns", action="store_true", help="also measure the parts of a turn")
+    parser.add_argument("--in-process", action="store_true", help="also measure turns inside Batsim")
     parser.add_argument("--queues", action="store_true", help="also measure turns while many jobs wait")
     parser.add_argument("--simulation", action="store_true", help="also measure simulations of up to a million jobs")
     parser.add_argument("--markdown", action="store_true", help="print tables for a README")
@@ -90,14 +92,16 @@ def main() -> int:
     if given.imports:
         print(imports(given.engine, 11 if given.quick else 41, given.markdown), end="\n\n")
     print(machine())
-    extras = (
-        (given.round_trips, round_trip),
-        (given.cpp, cpp),
-        (given.hosts, hosts),
-        (given.queues, queues),
-        (given.simulation, simulation),
-    )
-    for wanted, extra in extras:
+    extras = {
+        round_trip: given.round_trips,
+        turns: given.turns,
+        in_process: given.in_process,
+        cpp: given.cpp,
+        hosts: given.hosts,
+        queues: given.queues,
+        simulation: given.simulation,
+    }
+    for extra, wanted in extras.items():
         if wanted:
             extra.main(["--quick"] if given.quick else [])
     shortfalls = results.shortfalls(engine(PURE)) if given.check else []

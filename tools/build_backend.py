@@ -15,7 +15,7 @@ from typing import Any
 
 from compile_schema import CompileError, ensure
 from compiled import is_wanted
-from in_place import place_engine
+from in_place import ENGINE, LIBRARY, place_compiled
 from setuptools import build_meta
 
 __all__ = [
@@ -67,8 +67,11 @@ def build_wheel(wheel_directory: str, *arguments: Any, **options: Any) -> str:
         wheel = _built(compiled, wheel_directory, *arguments, **options)
     if not compiled:
         print("batprotocol: the rules and the simulator in this wheel are not compiled, and take twice as long")
-    if not place_engine(Path(wheel_directory, wheel), Path(__file__).resolve().parent.parent):
+    missing = place_compiled(Path(wheel_directory, wheel), Path(__file__).resolve().parent.parent)
+    if ENGINE in missing:
         print("batprotocol: there is no native engine in this wheel, the slower one in Python serves")
+    if LIBRARY in missing:
+        print("batprotocol: there is no library for Batsim in this wheel, schedulers run over the socket only")
     return wheel
 
 

@@ -1,4 +1,4 @@
-"""The native engine in the source tree, too: without it, what is run in a clone would use the slow one unnoticed.
+"""What is compiled, in the source tree, too: without it, what is run in a clone would use the slow engine unnoticed.
 
 Python imports the package of the current directory rather than the installed one.
 """
@@ -9,12 +9,16 @@ import os
 import sysconfig
 import zipfile
 from pathlib import Path
+from typing import Final
 
-__all__ = ["place_engine"]
+__all__ = ["place_compiled"]
+
+ENGINE: Final = "batprotocol/wire/_native"
+LIBRARY: Final = "batprotocol/edc/embedded/libscheduler.so.0"
 
 
-def place_engine(wheel: Path, root: Path, suffix: str | None = None) -> bool:
-    """Make the source tree hold the same native engine as a wheel that was built from it, or none as well.
+def place_compiled(wheel: Path, root: Path, suffix: str | None = None) -> list[str]:
+    """Make the source tree hold what was compiled for a wheel that was built from it, and nothing older.
 
     Args:
         wheel: the wheel.
@@ -22,15 +26,18 @@ def place_engine(wheel: Path, root: Path, suffix: str | None = None) -> bool:
         suffix: what names of extension modules end with; that of this Python unless told otherwise.
 
     Returns:
-        Whether there is one.
+        Those of ENGINE and LIBRARY that were not compiled.
     """
-    name = f"batprotocol/wire/_native{suffix or sysconfig.get_config_var('EXT_SUFFIX')}"
-    target = root / name
+    ending = suffix or sysconfig.get_config_var("EXT_SUFFIX")
+    missing = []
     with zipfile.ZipFile(wheel) as archive:
-        if name not in archive.namelist():
-            target.unlink(missing_ok=True)  # it would be of another time
-            return False
-        new = target.with_name(f"{target.name}.new")
-        new.write_bytes(archive.read(name))
-    os.replace(new, target)  # a process that has the old one loaded keeps it
-    return True
+        for compiled, name in ((ENGINE, f"{ENGINE}{ending}"), (LIBRARY, LIBRARY)):
+            target = root / name
+            if name not in archive.namelist():
+                target.unlink(missing_ok=True)  # it would be of another time
+                missing.append(compiled)
+                continue
+            new = target.with_name(f"{target.name}.new")
+            new.write_bytes(archive.read(name))
+            os.replace(new, target)  # a process that has the old one loaded keeps it
+    return missing

@@ -2,7 +2,8 @@
 
 `main` has the commands, with `parameters` for what several of them take, and `version` for what `--version` says. The
 work of each is in the module of its name: `dump`, `convert`, `validate`, `check`, `schema`, `rules`, `run`, `new`;
-`simulate` and `conformance` have their parameters in `simulate_command` and `conformance_command`.
+`simulate`, `conformance` and `library` have their parameters in `simulate_command`, `conformance_command` and
+`library_command`. What `library` and `run --in-process` do is in `in_process`.
 
 What is read goes from `sources` (files, folders, standard input; `archives` for those that hold many) to the table of
 `protocols`, which finds out whose the bytes are and has them read: `batsim5` is the one row, and `reading` says what a

@@ -101,7 +101,7 @@ class Command:
 
     def status_too_early(self) -> int:
         """Tell that it ended before the simulation did; its exit status, or 1 where that says that all is well."""
-        print(printable(f"batproto: {self.name} {self._end} before the simulation was over"), file=sys.stderr)
+        print(printable(f"batproto: {self.name} {self.end} before the simulation was over"), file=sys.stderr)
         return self._status or 1
 
     def __exit__(self, *exception: object) -> None:
@@ -127,7 +127,8 @@ class Command:
         return SIGNALLED - code if code < 0 else code
 
     @property
-    def _end(self) -> str:
+    def end(self) -> str:
+        """How it ended, to be told behind its name."""
         code = self._code() or 0
         if code >= 0:
             return f"ended with exit status {code}"

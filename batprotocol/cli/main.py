@@ -16,6 +16,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from batprotocol.cli.conformance_command import conformance
+from batprotocol.cli.library_command import library
 from batprotocol.cli.output import PIPE_CLOSED, Output, discard, reason_of
 from batprotocol.cli.parameters import (
     WithCommand,
@@ -318,6 +319,7 @@ def rules(id: str | None) -> None:
     type=click.Path(path_type=str),
     help="Record all that is said, for dump and check. A FILE.tar, which is not packed, is the fastest.",
 )
+@click.option("--in-process", is_flag=True, help="Let COMMAND load the scheduler: no socket, the fastest way.")
 @click.option("--pin", is_flag=True, help="Keep the scheduler and COMMAND on one core: twice as fast or more.")
 @click.option("-v", "--verbose", is_flag=True, help="Show what the scheduler logs for information, too.")
 @click.pass_context
@@ -330,6 +332,7 @@ def run(
     timeout: float | None,
     init: str | None,
     record: str | None,
+    in_process: bool,
     pin: bool,
     verbose: bool,
 ) -> None:
@@ -341,6 +344,9 @@ def run(
     and {init} filled in, and its exit status is passed on. Who wants to be told the endpoint gets a private one unless
     --endpoint is given. If one of the two ends too early, a sentence says which, and the other is ended, too.
 
+    With --in-process, COMMAND loads the scheduler into its own process, by Batsim's option --edc-library-str, which is
+    added to it. Where COMMAND holds {library}, nothing is added: {library} and {init} are filled in.
+
     A recording has a file for each message, in a new folder or in an archive. Even of a run that was killed, it can be
     read up to the last message: meanwhile, FILE.tar.xz is an archive that is not compressed yet, and DIR holds one.
 
@@ -349,7 +355,15 @@ def run(
       batproto run scheduler.py:FCFS
       batproto run --pin scheduler.py:FCFS -- batsim -p platform.xml -w workload.json \\
           --edc-socket-str {endpoint} ""
+      batproto run --in-process scheduler.py:FCFS -- batsim -p platform.xml -w workload.json
     """
+    if in_process:
+        from batprotocol.cli import in_process as inside
+
+        if endpoint is not None or timeout is not None:
+            option = "--timeout" if endpoint is None else "--endpoint"
+            raise click.UsageError(f"{option} is for the socket, and with --in-process there is none", context)
+        context.exit(inside.run(target, command, pin, init=init or "", format=format, record=record, verbose=verbose))
     from batprotocol.cli import run as work
 
     status = work.run(
@@ -364,6 +378,12 @@ def run(
         command=command,
     )
     context.exit(status)
+
+
+# batproto library
+
+
+batproto.add_command(library)
 
 
 # batproto simulate

@@ -12,23 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-__all__ = ["DEPENDENCIES", "new_scheduler"]
+from batprotocol.edc.loading import DEPENDENCIES
 
-DEPENDENCIES: Final = frozenset(
-    [
-        "batprotocol",
-        "click",
-        "flatbuffers",
-        "intervaltree",
-        "msgspec",
-        "mypy_extensions",
-        "numpy",
-        "procset",
-        "rich",
-        "zmq",
-    ]
-)
-"""What this library imports: no file of a scheduler can be called like that."""
 if TYPE_CHECKING:
     from batprotocol.edc import Scheduler
 

@@ -18,7 +18,7 @@ from support import ROOT
 
 sys.path.append(str(ROOT / "tools"))
 
-from in_place import place_engine
+from in_place import ENGINE, LIBRARY, place_compiled
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow
@@ -192,19 +192,25 @@ def test_a_schema_that_flatc_refuses(copy: Path) -> None:
     assert {path: path.read_bytes() for path in (copy / "generated").rglob("*") if path.is_file()} == before
 
 
-def test_the_source_tree_gets_the_engine_of_the_wheel(tmp_path: Path) -> None:
+def test_the_source_tree_gets_what_was_compiled_for_the_wheel(tmp_path: Path) -> None:
     """In a clone, it is the source tree that Python imports."""
-    engine = "batprotocol/wire/_native.cpython-39.so"
-    placed = tmp_path / engine
-    placed.parent.mkdir(parents=True)
-    with_engine, without = tmp_path / "with.whl", tmp_path / "without.whl"
-    for wheel, members in ((with_engine, [engine, "batprotocol/py.typed"]), (without, ["batprotocol/py.typed"])):
-        with zipfile.ZipFile(wheel, "w") as archive:
+    engine, library = f"{ENGINE}.cpython-39.so", LIBRARY
+    placed = [tmp_path / engine, tmp_path / library]
+    for file in placed:
+        file.parent.mkdir(parents=True)
+    wheels = {
+        "both.whl": [engine, library, "batprotocol/py.typed"],
+        "library.whl": [library, "batprotocol/py.typed"],
+        "none.whl": ["batprotocol/py.typed"],
+    }
+    for wheel, members in wheels.items():
+        with zipfile.ZipFile(tmp_path / wheel, "w") as archive:
             for member in members:
                 archive.writestr(member, b"compiled")
-    assert place_engine(with_engine, tmp_path, ".cpython-39.so")
-    assert [file.read_bytes() for file in placed.parent.iterdir()] == [b"compiled"]
-    assert not place_engine(with_engine, tmp_path, ".cpython-38.so")
-    assert placed.exists()
-    assert not place_engine(without, tmp_path, ".cpython-39.so")
-    assert not list(placed.parent.iterdir())
+    assert place_compiled(tmp_path / "both.whl", tmp_path, ".cpython-39.so") == []
+    assert [file.read_bytes() for file in placed] == [b"compiled", b"compiled"]
+    assert place_compiled(tmp_path / "both.whl", tmp_path, ".cpython-38.so") == [ENGINE]
+    assert place_compiled(tmp_path / "library.whl", tmp_path, ".cpython-39.so") == [ENGINE]
+    assert [file.exists() for file in placed] == [False, True]
+    assert place_compiled(tmp_path / "none.whl", tmp_path, ".cpython-39.so") == [ENGINE, LIBRARY]
+    assert [list(file.parent.glob("*.so*")) for file in placed] == [[], []]

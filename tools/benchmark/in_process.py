@@ -1,0 +1,182 @@
+"""What a turn costs the scheduler's side: inside Batsim's process, and over the socket.
+
+A host in C, that of the tests, takes Batsim's place for the library, and a peer in pyzmq does for the socket; both play
+the same recorded simulation of delay jobs. All are pinned to one core and take turns, round after round. What counts is
+the processor's time, in all threads: of the calls in process, and over the socket of the scheduler's process, to which
+what Batsim itself spends on sending and receiving would come. It takes a C compiler.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import multiprocessing
+import os
+import statistics
+import struct
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from time import process_time_ns
+from typing import Final, NamedTuple
+
+# Run as a script, it measures the installed batprotocol, or without one the source tree.
+sys.path.append(str(Path(__file__).resolve().parent.parent.parent))
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+
+import zmq
+
+from batprotocol import MessageBuilder
+from batprotocol.cli.run import load
+from batprotocol.edc import run
+from batprotocol.edc.embedded import options
+from batprotocol.wire import binary, frames
+from benchmark import turns
+from benchmark.report import table
+from benchmark.round_trip import begins, pin
+
+__all__ = ["Cost", "main", "measured"]
+
+HOST: Final = Path(__file__).resolve().parent.parent.parent / "tests" / "edc" / "host.c"
+CASES: Final = {"no-op": f"{turns.__file__}:NoOp", "FCFS": turns.FCFS}
+
+
+class Cost(NamedTuple):
+    """What a turn of a scheduler costs, in nanoseconds of the processor."""
+
+    in_process: float
+    socket: float
+
+
+def compiled(folder: str) -> str:
+    """The host."""
+    program = f"{folder}/host"
+    compiler = (sysconfig.get_config_var("CC") or "cc").split()
+    subprocess.run([*compiler, "-O2", "-o", program, str(HOST), "-ldl", "-lpthread"], check=True)
+    return program
+
+
+def packed(said: Sequence[bytes]) -> bytes:
+    return b"".join(struct.pack("<I", len(frame)) + frame for frame in said)
+
+
+def hosted(program: str, folder: str, target: str, engine: str, said: Sequence[bytes], *arguments: str) -> list[str]:
+    """Play messages through a scheduler in the host's process; what the host prints."""
+    Path(folder, "messages").write_bytes(packed(said))
+    command = [program, *arguments, options.library(), options.carried(target)]
+    environment = {**os.environ, "BATPROTOCOL_ENGINE": engine}
+    done = subprocess.run(
+        [*command, f"{folder}/messages", f"{folder}/replies"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        check=True,
+    )
+    return done.stdout.split()
+
+
+def serve(target: str, engine: str, endpoint: str, told: Connection) -> None:
+    """A scheduler as a process; it tells when it waits, and what it has cost."""
+    logging.disable()  # what no-op leaves undone is no news
+    binary.use_engine(engine)
+    began = 0
+
+    def bound(endpoint: str) -> None:
+        nonlocal began
+        told.send(endpoint)
+        began = process_time_ns()
+
+    run(load(target)(), endpoint, on_bound=bound)
+    told.send(process_time_ns() - began)
+
+
+def served(folder: str, target: str, engine: str, said: Sequence[bytes]) -> float:
+    """Play messages over the socket; what the scheduler's process took, in nanoseconds."""
+    spawn = multiprocessing.get_context("spawn")
+    receiving, sending = spawn.Pipe(duplex=False)
+    endpoint = f"ipc://{folder}/edc.sock"
+    process = spawn.Process(target=serve, args=(target, engine, endpoint, sending))
+    process.start()
+    receiving.recv()
+    with zmq.Context() as context, context.socket(zmq.REQ) as socket:
+        socket.connect(endpoint)
+        for frame in (frames.encode_init(""), *said):
+            socket.send(frame)
+            socket.recv()
+    cost = float(receiving.recv())
+    process.join()
+    return cost
+
+
+def measured(jobs: int, rounds: int, engines: Sequence[str]) -> dict[tuple[str, str], Cost]:
+    """What a turn costs, for each case and engine: the medians of the rounds."""
+    messages = turns.recorded(load(turns.FCFS)(), jobs)
+    ends = MessageBuilder(now=messages[-1].now)
+    ends.add_simulation_ends()
+    quiet = [*turns.submissions(messages), ends.finish_message()]
+    said = {"no-op": [each.to_binary() for each in quiet], "FCFS": [each.to_binary() for each in messages]}
+    samples: dict[tuple[str, str], list[Cost]] = {(name, engine): [] for engine in engines for name in CASES}
+    with tempfile.TemporaryDirectory() as folder:
+        program = compiled(folder)
+        for _ in range(rounds):
+            for (name, engine), found in samples.items():
+                inside = float(hosted(program, folder, CASES[name], engine, said[name], "--clock")[0])
+                outside = served(folder, CASES[name], engine, said[name])
+                found.append(Cost(inside / len(said[name]), outside / len(said[name])))
+    return {
+        key: Cost(
+            statistics.median(each.in_process for each in found), statistics.median(each.socket for each in found)
+        )
+        for key, found in samples.items()
+    }
+
+
+def calls(times: int, engines: Sequence[str]) -> dict[str, tuple[float, float, int]]:
+    """For each engine: what a call that does nothing costs, what an empty C function does, and how many KiB it adds."""
+    happening = MessageBuilder(now=1.0)
+    happening.add_external_event_occurred("event", "data")
+    ends = MessageBuilder(now=2.0)
+    ends.add_simulation_ends()
+    said = [each.to_binary() for each in (begins(), happening.finish_message(), ends.finish_message())]
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        program = compiled(folder)
+        for engine in engines:
+            full, empty, growth, *_ = hosted(program, folder, CASES["no-op"], engine, said, "--repeat", str(times))
+            found[engine] = float(full), float(empty), int(growth)
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--engine", choices=binary.ENGINES, action="append", help="this one only (may be repeated)")
+    parser.add_argument("--quick", action="store_true", help="2,000 jobs instead of 20,000")
+    parser.add_argument("--calls", type=int, default=1_000_000, help="how often to call what does nothing")
+    parser.add_argument("--markdown", action="store_true", help="print tables for a README")
+    given = parser.parse_args(arguments)
+    engines = given.engine or binary.ENGINES
+    pin()
+    rows = [["µs of the processor for a turn", "over the socket", "inside Batsim", "saved"]]
+    for (name, engine), cost in measured(2_000 if given.quick else 20_000, 3 if given.quick else 5, engines).items():
+        costs = [
+            f"{cost.socket / 1000:.1f}",
+            f"{cost.in_process / 1000:.1f}",
+            f"{1 - cost.in_process / cost.socket:.0%}",
+        ]
+        rows.append([f"{name}, {engine} engine", *costs])
+    print(f"What a turn costs the scheduler's side:\n\n{table(rows, given.markdown)}\n")
+    for engine, (full, empty, growth) in calls(given.calls, engines).items():
+        print(
+            f"{engine} engine: a call without effect takes {full / 1000:.2f} µs, an empty C function {empty:.1f} ns; "
+            f"{given.calls:,} calls add {growth:,} KiB"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
