@@ -26,6 +26,7 @@ FLOORS = {
     "conversation": 4,
     "recording": 4.5,  # it opens files, for all that is above
     "edc": 5,
+    "legacy": 5,
     "simulator": 5,
     "testing": 6,  # of those on the fifth floor, it alone may stand on another: on the simulator
     "cli": 7,
