@@ -19,13 +19,14 @@ from batprotocol.cli.conformance_command import conformance
 from batprotocol.cli.output import PIPE_CLOSED, Output, discard, reason_of
 from batprotocol.cli.parameters import (
     WithCommand,
+    any_rule_set,
+    complete_any_rule_set,
     complete_file,
-    complete_rule_set,
     completions,
-    rule_set,
     seconds,
     unknown,
 )
+from batprotocol.cli.schema_command import schema
 from batprotocol.cli.simulate_command import simulate
 from batprotocol.cli.text import printable
 from batprotocol.errors import ProtocolError
@@ -212,33 +213,7 @@ def convert(source: str, target: str, to: str | None, indent: int) -> None:
 # batproto schema
 
 
-def _schema_name(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
-    from batprotocol.cli.schema import NAMES
-    from batprotocol.cli.selection import event_name
-
-    by_lower_name = {known.lower(): known for known in NAMES}
-    if name is None or name.lower() in by_lower_name:
-        return name and by_lower_name[name.lower()]
-    return event_name(name) or unknown(context, f"the schema has no {name!r}", name, NAMES)
-
-
-def _complete_schema(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    from batprotocol.cli.schema import NAMES
-
-    return completions(NAMES, start)
-
-
-@batproto.command()
-@click.argument("name", required=False, callback=_schema_name, shell_complete=_complete_schema)
-def schema(name: str | None) -> None:
-    """Show what the protocol's schema says of NAME: fields, types, defaults and comments.
-
-    NAME is an event, table, enum or union, in upper or lower case. Without it, all names are listed.
-    """
-    from batprotocol.cli.schema import describe, overview
-
-    output = Output()
-    output.lines(describe(name, output.wrap_at) if name else overview())
+batproto.add_command(schema)
 
 
 # batproto check, batproto rules
@@ -249,9 +224,10 @@ def schema(name: str | None) -> None:
 @click.option(
     "--rules",
     metavar="NAME",
-    callback=rule_set,
-    shell_complete=complete_rule_set,
-    help="The rule set: batsim-5.0.0-rc2 (what that Batsim does, the default) or protocol (what the schema demands).",
+    callback=any_rule_set,
+    shell_complete=complete_any_rule_set,
+    help="The rule set: batsim-5.0.0-rc2 (what that Batsim does, the default) or protocol (what the schema demands); "
+    "batsim-4.2.1, batsim-2.0.0, batsim-1.4.0 or text-3 for older runs, whose Batsim the first message tells.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print only what is wrong.")
 @click.pass_context

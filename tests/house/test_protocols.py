@@ -57,6 +57,7 @@ POST = Spoken(
     lambda data: "",
     lambda: LETTERS,
     Judge,
+    lambda reading, to, indent: (reading.text or "").encode(),
 )
 
 
@@ -117,7 +118,7 @@ def test_dump_and_check_ask_whose_bytes_they_are(tmp_path, capsys: pytest.Captur
 @pytest.mark.usefixtures("post")
 def test_rules_lists_every_catalogue() -> None:
     catalogues = protocols.catalogues()
-    assert list(catalogues) == ["Post", "Batsim 5"]
+    assert list(catalogues) == ["Post", "Batsim 1 to 4", "Batsim 5"]
     assert rules.ids(catalogues) == (*LETTERS.rules, *(id for id in RULES if id not in LETTERS.rules))
     lines = text(list(rules.overview(catalogues)))
     assert lines[:3] == [

@@ -47,12 +47,18 @@ def as_batsim_prints(value: Any) -> Any:
     return [as_batsim_prints(each) for each in value] if isinstance(value, list) else value
 
 
+def members(message: Any) -> list[list[str]]:
+    """The order of the members: `now, events`, and `timestamp, type, data` in each event."""
+    return [list(message), *(list(entry) for entry in message["events"])]
+
+
 @pytest.mark.parametrize("run", old_runs(), ids=lambda run: run.name)
 def test_each_recorded_message_is_read_and_written_as_it_was(run: OldRun) -> None:
     for _, data in run.messages:
         message = decode(data, run.version)
         assert not any(isinstance(event, e.OtherEvent) for event in message.events)
         written = encode(message, run.version)
+        assert members(json.loads(written)) == members(json.loads(data))
         assert as_batsim_prints(json.loads(written)) == as_batsim_prints(json.loads(data))
         assert decode(written, run.version) == message
 

@@ -1,4 +1,4 @@
-"""What may be said when in the older protocols: a catalogue of rules with four rule sets, and `check` and `Conversation`.
+"""What may be said when in the older protocols: rules with four rule sets, and `check` and `Conversation`.
 
 Three rule sets are what Batsim 1.4.0, 2.0.0 and 4.2.1 really do, the fourth is the documentation of the text protocol.
 """

@@ -16,7 +16,7 @@ from batprotocol.legacy.conversation.said import SAID, SIZES
 from batprotocol.legacy.conversation.state import State
 from batprotocol.legacy.json import careful, codec
 from batprotocol.legacy.json import events as e
-from batprotocol.legacy.json.versions import rows_of, version_of
+from batprotocol.legacy.json.versions import rows_of
 from batprotocol.legacy.text import codec as text_codec
 from batprotocol.legacy.text.as_json import to_json
 from batprotocol.legacy.wire import detect
@@ -157,7 +157,8 @@ def _message_of(found: Any) -> e.Message:
     """The frame of a message, as Batsim looks at it first."""
     if not isinstance(found, dict):
         raise DecodeError(f"expected an object, found {shown(found)}")
-    now, entries = found.get("now"), found.get("events")
+    now: Any = found.get("now")
+    entries = found.get("events")
     if type(now) not in (int, float):
         raise DecodeError("expected a number, found " + shown(now) if "now" in found else "it is missing", "now")
     if not isinstance(entries, list):
@@ -201,5 +202,3 @@ def check(messages: Iterable[bytes], rules: str = "") -> list[Violation]:
     for message in messages:
         found += conversation.feed(message)
     return found
-
-

@@ -15,8 +15,13 @@ _SPOILING: Final = frozenset(",\"'()")
 """Characters in the name of a job that Batsim 4 stumbles over when it writes the job down."""
 
 
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float)
+_MEMBERS: Final = (
+    ("id", (str, int), "a name"),
+    ("subtime", (int, float), "a number"),
+    ("res", (int,), "an integer"),
+    ("profile", (str,), "a name"),
+)
+"""What a job must have, and of which type."""
 
 
 def register_job(state: State, data: Mapping[str, Any], path: str, time: float) -> None:
@@ -64,18 +69,13 @@ def _look_at_job(state: State, job: Any, workload: str, path: str) -> None:
     if not isinstance(job, dict):
         state.report("register.job", path, f"expected an object, found {shown(job)}")
         return
-    for key, fits, expected in (
-        ("id", lambda value: isinstance(value, str) or type(value) is int, "a name"),
-        ("subtime", _is_number, "a number"),
-        ("res", lambda value: type(value) is int, "an integer"),
-        ("profile", lambda value: isinstance(value, str), "a name"),
-    ):
-        if not fits(job.get(key)):
+    for key, types, expected in _MEMBERS:
+        if type(job.get(key)) not in types:
             found = f"found {shown(job[key])}" if key in job else "it is missing"
             state.report("register.job", f"{path}.{key}", f"expected {expected}, {found}")
             return
     walltime = job.get("walltime", -1)
-    if not _is_number(walltime) or (walltime <= 0 and walltime != -1):
+    if type(walltime) not in (int, float) or (walltime <= 0 and walltime != -1):
         found = f"expected a number > 0, or -1, found {shown(walltime)}"
         state.report("register.job", f"{path}.walltime", found)
     known = {name for name, _ in state.profiles}

@@ -63,7 +63,7 @@ CATALOGUE: Final = Catalogue(
             "job.unannounced",
             _only("warning", "warning", "off"),
             "A new job that nobody executes",
-            "Without acknowledgements no JOB_SUBMITTED tells of it, and the simulation cannot end before it is executed.",
+            "Without acknowledgements no JOB_SUBMITTED tells of it, but it must be executed all the same.",
         ),
         # Hosts
         Row("alloc.form", _E, "This is no set of hosts", "Intervals a or a-b, separated by single spaces."),
@@ -92,10 +92,17 @@ CATALOGUE: Final = Catalogue(
         ),
         # The rest
         Row("call.past", _E, "A call in the past", "Ask to be called later than now."),
-        Row("query.unknown", _JSON, "Batsim cannot answer this", "Ask for consumed_energy, in the form of the version."),
+        Row(
+            "query.unknown", _JSON, "Batsim cannot answer this", "Ask for consumed_energy, in the form of the version."
+        ),
         Row("notify.unknown", _JSON, "Batsim does not know this notification", "See the documentation of NOTIFY."),
         Row("register.disabled", _JSON, "Registration is not enabled", "Batsim's option is --enable-dynamic-jobs."),
-        Row("register.job", _JSON, "A job that Batsim does not take", "It has a profile, res, subtime, and maybe walltime."),
+        Row(
+            "register.job",
+            _JSON,
+            "A job that Batsim does not take",
+            "It has a profile, res, subtime, and maybe walltime.",
+        ),
         Row("register.profile", _JSON, "A profile that Batsim does not take", "It is an object with a type."),
         Row("register.twice", _JSON, "It exists already", "Names of jobs and profiles are given once."),
         Row("register.workload", _JSON, "There is no such workload", "A profile that is registered makes it."),

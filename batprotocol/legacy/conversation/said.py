@@ -238,7 +238,7 @@ def _set_state(state: State, data: Data, path: str, time: float) -> None:
 
 
 def _call(state: State, data: Data, path: str, time: float) -> None:
-    when = data.get("timestamp")
+    when: Any = data.get("timestamp")
     if type(when) not in (int, float):
         reason = f"expected a number, found {shown(when)}" if "timestamp" in data else "it is missing"
         state.report("event.form", f"{path}.timestamp", reason)

@@ -97,9 +97,8 @@ def _of_event(row: EventRow, version: Version) -> tuple[type, _Maker, _Writer]:
     data = msgspec.defstruct(
         f"{value.__name__}Data", members, forbid_unknown_fields=True, omit_defaults=True, gc=False, rename=rename
     )
-    entry = _entry(row, data)
     names = [field.name for field in fields]
-    return entry, _maker(value, names), _writer(row, entry, data, names, version)
+    return _entry(row, data), _maker(value, names), _writer(row, data, names, version)
 
 
 def _entry(row: EventRow, data: Any) -> type:
@@ -125,7 +124,16 @@ def _maker(value: type[Event], names: list[str]) -> _Maker:
     return make
 
 
-def _writer(row: EventRow, entry: Any, data: Any, names: list[str], version: Version) -> _Writer:
+class _Written(msgspec.Struct, gc=False):
+    """An event as it is written, with its members in the order of Batsim's."""
+
+    timestamp: float
+    type: str
+    data: Any
+
+
+def _writer(row: EventRow, data: Any, names: list[str], version: Version) -> _Writer:
+    kind = row.type
     others = [field.name for field in row.fields or () if field.name not in names]
     has_job = "job" in names
     holding = any(name == "job_progress" or "resources" in name or "host" in name for name in names)
@@ -138,8 +146,8 @@ def _writer(row: EventRow, entry: Any, data: Any, names: list[str], version: Ver
         if others:
             careful.refuse_other_fields(row, event, others, version)
         if get is not None:
-            return entry(event.timestamp, data(*get(event)))
-        return entry(event.timestamp, data(getattr(event, name)) if name else data())
+            return _Written(event.timestamp, kind, data(*get(event)))
+        return _Written(event.timestamp, kind, data(getattr(event, name)) if name else data())
 
     return write
 
