@@ -1,9 +1,9 @@
 """`batproto`: protocol messages and simulations on the command line. Arguments in, text out; no logic of its own.
 
 `main` has the commands, with `parameters` for what several of them take, and `version` for what `--version` says. The
-work of each is in the module of its name: `dump`, `convert`, `validate`, `check`, `schema`, `rules`, `run`, `new`;
-`simulate`, `conformance` and `schema` have their parameters in `simulate_command`, `conformance_command` and
-`schema_command`.
+work of each is in the module of its name: `dump`, `convert`, `validate`, `check`, `schema`, `rules`, `run`, `bridge`,
+`new`; `simulate`, `conformance`, `schema` and `bridge` have their parameters in `simulate_command`,
+`conformance_command`, `schema_command` and `bridge_command`.
 
 What is read goes from `sources` (files, folders, standard input; `archives` for those that hold many) to the table of
 `protocols`, which finds out whose the bytes are and has them read: `batsim5` and `legacy` have the rows, and `reading`

@@ -15,6 +15,7 @@ from typing import BinaryIO, NoReturn, TextIO, cast
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
+from batprotocol.cli.bridge_command import bridge
 from batprotocol.cli.conformance_command import conformance
 from batprotocol.cli.output import PIPE_CLOSED, Output, discard, reason_of
 from batprotocol.cli.parameters import (
@@ -23,6 +24,7 @@ from batprotocol.cli.parameters import (
     complete_any_rule_set,
     complete_file,
     completions,
+    old_protocol,
     seconds,
     unknown,
 )
@@ -84,6 +86,7 @@ def batproto(context: click.Context) -> None:
       batproto check run.tar.xz                     what Batsim would not survive
       batproto simulate scheduler.py:FCFS           what a scheduler makes of 250 jobs
       batproto conformance scheduler.py:FCFS        what a scheduler gets wrong
+      batproto run --protocol 4.2 scheduler.py:FCFS a scheduler of today with Batsim 4
       batproto schema ExecuteJob
 
     \b
@@ -294,6 +297,12 @@ def rules(id: str | None) -> None:
     type=click.Path(path_type=str),
     help="Record all that is said, for dump and check. A FILE.tar, which is not packed, is the fastest.",
 )
+@click.option(
+    "--protocol",
+    metavar="VERSION",
+    callback=old_protocol,
+    help="Speak with a Batsim of an older version: 1.0 to 4.2, or text-3.",
+)
 @click.option("--pin", is_flag=True, help="Keep the scheduler and COMMAND on one core: twice as fast or more.")
 @click.option("-v", "--verbose", is_flag=True, help="Show what the scheduler logs for information, too.")
 @click.pass_context
@@ -306,6 +315,7 @@ def run(
     timeout: float | None,
     init: str | None,
     record: str | None,
+    protocol: str | None,
     pin: bool,
     verbose: bool,
 ) -> None:
@@ -338,6 +348,7 @@ def run(
         pin=pin,
         verbose=verbose,
         command=command,
+        protocol=protocol,
     )
     context.exit(status)
 
@@ -352,6 +363,12 @@ batproto.add_command(simulate)
 
 
 batproto.add_command(conformance)
+
+
+# batproto bridge
+
+
+batproto.add_command(bridge)
 
 
 # batproto new

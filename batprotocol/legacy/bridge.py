@@ -23,6 +23,7 @@ from batprotocol.legacy.text import codec as text_codec
 from batprotocol.legacy.translate import Options, Report, ToOldBatsim, ToOldScheduler
 from batprotocol.legacy.unix import Line
 from batprotocol.model import (
+    Direction,
     ExecuteJobEvent,
     ForceSimulationStopEvent,
     JobCompletedEvent,
@@ -31,6 +32,7 @@ from batprotocol.model import (
     SimulationEndsEvent,
     SimulationErrorEvent,
 )
+from batprotocol.recording import Recorder
 from batprotocol.sockets import TICK, Channel, Requester
 from batprotocol.wire import FORMATS, frames
 
@@ -76,6 +78,8 @@ class Batsim(_Closing):
 
     report: Report
     greeted = False
+    recorder: Recorder | None = None
+    """Records what is said at this end, unless it is None."""
 
     def limit(self, seconds: float) -> None:
         """Wait for the next messages that long, and do nothing else meanwhile."""
@@ -116,6 +120,8 @@ class _Bound(Batsim):
             frame = self._channel.receive()
             if frame is not None:
                 self._met = True
+                if self.recorder is not None:
+                    self.recorder.write(Direction.BATSIM_TO_EDC, frame)
                 return frame
             if self._on_wait is not None:
                 self._on_wait()
@@ -123,6 +129,11 @@ class _Bound(Batsim):
                 raise PeerGone("the simulator closed the connection before the end")
             if self._timeout is not None and time.monotonic() - began > self._timeout:
                 raise PeerSilent(f"no message of the simulator at {self.endpoint} in {self._timeout:g} seconds")
+
+    def _reply(self, frame: bytes) -> None:
+        self._channel.send(frame)
+        if self.recorder is not None:
+            self.recorder.write(Direction.EDC_TO_BATSIM, frame)
 
     def limit(self, seconds: float) -> None:
         self._timeout, self._on_wait = seconds, None
@@ -153,14 +164,14 @@ class NewBatsim(_Bound):
 
     def greet(self, hello: Message) -> None:
         self.greeted = True
-        self._channel.send(frames.encode_hello(hello, self._name))
+        self._reply(frames.encode_hello(hello, self._name))
 
     def receive(self) -> Message:
         message: Message = self._format.decode(self._frame())
         return message
 
     def send(self, message: Message) -> None:
-        self._channel.send(self._format.encode(message))
+        self._reply(self._format.encode(message))
 
 
 class OldBatsim(_Bound):
@@ -193,7 +204,7 @@ class OldBatsim(_Bound):
         return self._to.hear(codec.decode(self._frame(), self._to.version) if message is None else message)
 
     def send(self, message: Message) -> None:
-        self._channel.send(codec.encode(self._to.say(message), self._to.version))
+        self._reply(codec.encode(self._to.say(message), self._to.version))
 
 
 class TextBatsim(Batsim):

@@ -77,6 +77,7 @@ class ToOldBatsim:
         self.pending: list[model.Event] = []
         self.wakes = False
         self.stopping = False
+        self.all_submitted = False
         self.is_over = False
         self._order = 0
 
@@ -110,6 +111,8 @@ class ToOldBatsim:
                 continue
             for told in tell(self, event):
                 (ends if isinstance(told, model.SimulationEndsEvent) else said).append(told)
+        if ends and not self.all_submitted and self.version < (3,):  # nobody said so, but now it is certain
+            said.append(model.AllStaticJobsHaveBeenSubmittedEvent(timestamp=message.now))
         # Once, it was not the last event of its message; today it is.
         ended = said + [_with_time(each, message.now) for each in ends[:1]]
         self.is_over = self.is_over or bool(ends)
@@ -193,6 +196,10 @@ class ToOldBatsim:
         for each in computing:
             self.sleeping[each.id] = words.sleep_states(each.properties or {})
         self.report.add("SIMULATION_BEGINS", "compute_resources", "the speeds of hosts were not told")
+        workloads = event.workloads
+        if workloads is None:
+            self.report.add("SIMULATION_BEGINS", "workloads", "this version did not tell them: there is one, unnamed")
+            workloads = {"": ""}
         profiles: list[model.ProfileAndId] = []
         for workload, found in (event.profiles or {}).items():
             for name, profile in found.items():
@@ -213,9 +220,7 @@ class ToOldBatsim:
             storage_hosts=tuple(map(words.host_of, storing)),
             batsim_arguments=(),
             batsim_execution_context_json=json.dumps(config),
-            workloads=tuple(
-                model.WorkloadAndFilename(name, str(path)) for name, path in (event.workloads or {}).items()
-            ),
+            workloads=tuple(model.WorkloadAndFilename(name, str(path)) for name, path in workloads.items()),
             external_event_lists=(),
             profiles=tuple(profiles),
         )
@@ -351,6 +356,7 @@ class ToOldBatsim:
 
     def _notified(self, event: e.Notify) -> Iterable[model.Event]:
         if event.type == "no_more_static_job_to_submit":
+            self.all_submitted = True
             yield model.AllStaticJobsHaveBeenSubmittedEvent(timestamp=event.timestamp)
         elif event.type == "no_more_external_event_to_occur":
             yield model.AllStaticExternalEventsHaveBeenInjectedEvent(timestamp=event.timestamp)
