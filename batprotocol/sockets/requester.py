@@ -53,6 +53,9 @@ class Requester:
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket = self._context.socket(zmq.REQ)
         self._socket.linger = _LINGER
+        self._socket.rcvtimeo = round(_TICK * 1000)
+        self._take = self._socket.recv
+        self._give = super(zmq.Socket, self._socket).send  # pyzmq wraps it to take more arguments
         self._monitor = self._socket.get_monitor_socket(zmq.EVENT_CONNECTED | zmq.EVENT_DISCONNECTED)
         self._gone_since: float | None = None
         try:
@@ -69,14 +72,18 @@ class Requester:
             DecodeError: the answer has several frames.
             PeerGone, PeerSilent: there is no answer.
         """
-        self._socket.send(data)
+        self._give(data)
         began = time.monotonic()
-        while not self._socket.poll(round(_TICK * 1000)):
-            self._look_around(began)
-        parts = self._socket.recv_multipart()
-        if len(parts) != 1:
-            raise DecodeError(f"a message is one frame, {self._who} sent one of {len(parts)}")
-        return parts[0]
+        while True:
+            try:
+                answer = self._take()
+                break
+            except zmq.Again:
+                self._look_around(began)
+        if self._socket.getsockopt(zmq.RCVMORE):
+            rest = self._socket.recv_multipart()
+            raise DecodeError(f"a message is one frame, {self._who} sent one of {1 + len(rest)}")
+        return answer
 
     def _look_around(self, began: float) -> None:
         if self._on_wait is not None:

@@ -246,7 +246,7 @@ def encode(message: Message, version: str | Version = "4.2") -> bytes:
             raise EncodeError(error.reason, f"events[{index}].{error.path}") from None
         except (TypeError, AttributeError, ValueError) as error:
             raise EncodeError(str(error), f"events[{index}]") from None
-    whole = {"now": message.now, "events": entries}
+    whole: dict[str, Any] = {"now": message.now, "events": entries}
     try:
         data = codec.encode({**whole, **message.extra} if message.extra else whole)
     except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:

@@ -38,7 +38,7 @@ def _hosts(to: ToOldScheduler, text: str, event: str, field: str) -> str | None:
 def _execute(to: ToOldScheduler, event: e.ExecuteJob, time: float) -> Iterable[model.Event]:
     hosts = _hosts(to, event.alloc, "EXECUTE_JOB", "alloc")
     if hosts is None:
-        return
+        return ()
     if event.additional_io_job is not None:
         to.report.add("EXECUTE_JOB", "additional_io_job", "nothing can be merged into a job today: it is left out")
     placement: model.ExecutorPlacement = _SPREAD
@@ -55,12 +55,9 @@ def _execute(to: ToOldScheduler, event: e.ExecuteJob, time: float) -> Iterable[m
         )
     to.jobs[event.job_id] = "running"
     to.allocations[event.job_id] = hosts
-    yield model.ExecuteJobEvent(
-        timestamp=time,
-        job_id=event.job_id,
-        allocation=model.AllocationPlacement(hosts, placement),
-        storage_placement=storages,
-    )
+    allocation = model.AllocationPlacement(hosts, placement)
+    said = model.ExecuteJobEvent(timestamp=time, job_id=event.job_id, allocation=allocation, storage_placement=storages)
+    return (said,)
 
 
 def _mapping(mapping: Mapping[str, Any]) -> tuple[int, ...] | None:

@@ -128,8 +128,9 @@ class ToOldScheduler:
             return None
         last = 0.0
         for index, each in enumerate(said):  # today's Batsim tells some things late
-            time = min(max(each.timestamp, last), self.now)
-            if time != each.timestamp:
+            time = each.timestamp
+            if not last <= time <= self.now:
+                time = min(max(time, last), self.now)
                 said[index] = _at(each, time)
             last = time
         return e.Message(message.now, tuple(said))
@@ -144,11 +145,13 @@ class ToOldScheduler:
                 kind = event.type if isinstance(event, e.OtherEvent) else type(event).__name__
                 self.report.add(kind, "", "there is no such thing today: it is left out")
             else:
-                replies.extend(decide(self, event, min(max(event.timestamp, 0.0), now)))
+                time = event.timestamp
+                replies.extend(decide(self, event, time if 0 <= time <= now else min(max(time, 0.0), now)))
         if self.pending and not self._wakes:  # nobody else would call us for it
             replies.append(self.call_at(0, now))
             self._wakes = True
-        replies.sort(key=_timestamp)
+        if len(replies) > 1:
+            replies.sort(key=_timestamp)
         self.report.message += 1
         return model.Message(now, tuple(replies))
 
@@ -251,36 +254,38 @@ class ToOldScheduler:
             profile = JobProfile.of(event.profile.profile, self.version)
             if profile is None:
                 self.report.add("JobSubmittedEvent", "profile", "it has no older words, and is not told")
-        if self.options.redis is not None or self.store is not None:
-            self._keep(job, profile)
-        if self.options.redis is not None:
-            yield e.JobSubmitted(event.timestamp, job_id)
-        else:
-            yield e.JobSubmitted(event.timestamp, job_id, job, profile if self.options.forward_profiles else None)
-
-    def _keep(self, job: Job, profile: JobProfile | None) -> None:
+        options = self.options
         if self.store is not None:
-            self.store.put_job(job)
-            if profile is not None:
-                workload = str(job.id).partition("!")[0]
-                self.store.put_profile(f"{workload}!{job.profile}", profile)
+            self._keep(self.store, job, profile)
+        if options.redis is not None:
+            return (e.JobSubmitted(event.timestamp, job_id),)
+        return (e.JobSubmitted(event.timestamp, job_id, job, profile if options.forward_profiles else None),)
+
+    def _keep(self, store: JobStore, job: Job, profile: JobProfile | None) -> None:
+        store.put_job(job)
+        if profile is not None:
+            workload = str(job.id).partition("!")[0]
+            store.put_profile(f"{workload}!{job.profile}", profile)
 
     def _completed(self, event: model.JobCompletedEvent) -> Iterable[e.Event]:
-        version, killed = self.version, event.state == model.FinalJobState.COMPLETED_KILLED
-        self.jobs[event.job_id] = "ended"
-        alloc = self.allocations.pop(event.job_id, "")
+        version, state, job_id = self.version, event.state, event.job_id
+        self.jobs[job_id] = "ended"
+        alloc = self.allocations.pop(job_id, "")
+        if version >= (3,):  # by far the most frequent
+            return (e.JobCompleted(event.timestamp, job_id, None, _STATES[state], event.return_code, None, alloc),)
+        killed = state == model.FinalJobState.COMPLETED_KILLED
         if killed and version < (2,):  # JOB_KILLED tells of it
-            return
-        statuses = {0: "SUCCESS", 2: "TIMEOUT"}
-        yield e.JobCompleted(
+            return ()
+        said = e.JobCompleted(
             event.timestamp,
-            event.job_id,
-            status=statuses.get(int(event.state), "FAILED") if version < (2,) else None,
-            job_state=event.state.name,
+            job_id,
+            status=_STATUSES.get(state, "FAILED") if version < (2,) else None,
+            job_state=_STATES[state],
             return_code=event.return_code if version >= (1, 1) else None,
-            kill_reason=("Killed, as asked" if killed else "") if version < (3,) else None,
+            kill_reason="Killed, as asked" if killed else "",
             alloc=alloc if version >= (2,) else None,
         )
+        return (said,)
 
     def _killed(self, event: model.JobsKilledEvent) -> Iterable[e.Event]:
         before = self.version < (3,)
@@ -346,6 +351,13 @@ class ToOldScheduler:
             self.report.add("ExternalEventOccurredEvent", "", "this version was not told: it is left out")
             return
         yield e.Notify(event.timestamp, kind if isinstance(kind, str) else "external_event", fields)
+
+
+_STATES: Final = {state: state.name for state in model.FinalJobState}
+_STATUSES: Final = {
+    model.FinalJobState.COMPLETED_SUCCESSFULLY: "SUCCESS",
+    model.FinalJobState.COMPLETED_WALLTIME_REACHED: "TIMEOUT",
+}
 
 
 def _timestamp(event: model.Event) -> float:

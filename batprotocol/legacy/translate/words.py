@@ -35,15 +35,16 @@ def milliseconds(time: float) -> int:
 
 def job_to_old(job_id: str, job: model.Job, subtime: float) -> Job:
     """A job of today, as the older workload files have it."""
-    extra: dict[str, Any] = {}
-    if job.extra_data:
-        try:
-            found = json.loads(job.extra_data)
-        except (ValueError, RecursionError):
-            found = None
-        extra = found if isinstance(found, dict) else {"extra_data": job.extra_data}
-        extra = {key: value for key, value in extra.items() if key not in Job.__struct_fields__}
-    return Job(job_id, job.profile_id.rpartition("!")[2], job.resource_request, subtime, job.walltime, extra)
+    profile = job.profile_id.rpartition("!")[2]
+    if not job.extra_data:
+        return Job(job_id, profile, job.resource_request, subtime, job.walltime)
+    try:
+        found = json.loads(job.extra_data)
+    except (ValueError, RecursionError):
+        found = None
+    extra = found if isinstance(found, dict) else {"extra_data": job.extra_data}
+    extra = {key: value for key, value in extra.items() if key not in Job.__struct_fields__}
+    return Job(job_id, profile, job.resource_request, subtime, job.walltime, extra)
 
 
 def job_to_new(job_id: str, job: Job) -> model.Job:
