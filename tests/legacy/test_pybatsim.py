@@ -132,7 +132,7 @@ print(sorted(ended))
 
 
 def test_batsim_py_runs_with_the_embedded_simulator(tmp_path: Path) -> None:
-    """Its own dependencies are pinned to versions that Pythons of today cannot have, so it is installed without them."""
+    """Its dependencies are pinned to versions that Pythons of today cannot have: it is installed without them."""
     folder = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     install = [folder / "bin" / "python", "-m", "pip", "install", "-q"]

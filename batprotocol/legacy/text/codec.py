@@ -295,7 +295,7 @@ class Stream:
 
     >>> stream = Stream()
     >>> [len(each) for each in stream.feed(encode_frame(e.Message(3, 0.0, [e.SimulationBegins(0.0)])) + b"\\x05")]
-    [23]
+    [21]
     """
 
     def __init__(self) -> None:
