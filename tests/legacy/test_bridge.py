@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +37,23 @@ from batprotocol.legacy.bridge import (
 )
 from batprotocol.legacy.playing import Judged
 from batprotocol.legacy.unix import Line
-from batprotocol.simulator import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, connect, simulate
+from batprotocol.model import DelayProfile
+from batprotocol.simulator import (
+    EXAMPLE_PLATFORM,
+    EXAMPLE_WORKLOAD,
+    Platform,
+    StaticJob,
+    Workload,
+    connect,
+    simulate,
+)
 
 WITHOUT_ENGINE = True
 LIMIT = 60.0
 """Seconds after which a wait in these tests ends: only if something is wrong."""
+
+
+SMALL = Workload([StaticJob(str(number), 2.0 * number, 1 + number % 3, DelayProfile(10.0)) for number in range(8)])
 
 
 class Beside:
@@ -107,6 +119,49 @@ def test_two_bridges_between_today_s_batsim_and_today_s_scheduler(expected: obje
             for each in [*bridges, scheduler]:
                 each.end()
     assert schedule(result) == expected
+
+
+AGES = ("5", "4.2", "1.4", "text-3")
+
+
+@pytest.mark.parametrize("scheduler_s", AGES)
+@pytest.mark.parametrize("batsim_s", AGES)
+def test_a_scheduler_of_each_age_with_a_batsim_of_each(batsim_s: str, scheduler_s: str, tmp_path: Path) -> None:
+    """The Batsim is the embedded simulator, the scheduler FCFS, each behind what makes it speak as in its age."""
+    stores = JobStore({}, "b"), JobStore({}, "s")
+    one, other = str(tmp_path / "one"), str(tmp_path / "other")
+    with ExitStack() as stack:
+        ends: list[tuple[Batsim, Component]] = []
+        # The bridge, and what speaks to it from its left: the simulator as a Batsim of that age.
+        left: Any
+        bridge: Batsim
+        if batsim_s == "text-3":
+            left = stack.enter_context(TextScheduler(one, stores[0], timeout=LIMIT))
+            bridge = stack.enter_context(TextBatsim(one, stores[0], timeout=LIMIT))
+        elif batsim_s == "5":
+            bridge = today = stack.enter_context(NewBatsim("tcp://127.0.0.1:*", timeout=LIMIT))
+            left = stack.enter_context(connect(today.endpoint, timeout=LIMIT))
+        else:
+            bridge = old = stack.enter_context(OldBatsim("tcp://127.0.0.1:*", batsim_s, timeout=LIMIT))
+            left = stack.enter_context(OldScheduler(old.endpoint, batsim_s, timeout=LIMIT))
+        # What is to its right: FCFS as a scheduler of that age.
+        right: Any
+        far: Batsim
+        if scheduler_s == "text-3":
+            right = stack.enter_context(TextScheduler(other, stores[1], timeout=LIMIT))
+            far = stack.enter_context(TextBatsim(other, stores[1], timeout=LIMIT))
+        elif scheduler_s == "5":
+            far = today = stack.enter_context(NewBatsim("tcp://127.0.0.1:*", timeout=LIMIT))
+            right = stack.enter_context(connect(today.endpoint, timeout=LIMIT))
+        else:
+            far = old = stack.enter_context(OldBatsim("tcp://127.0.0.1:*", scheduler_s, timeout=LIMIT))
+            right = stack.enter_context(OldScheduler(old.endpoint, scheduler_s, timeout=LIMIT))
+        ends = [(bridge, right), (far, Judged(FCFS()))]
+        beside = [Beside(lambda end=end: drive(*end)) for end in ends]  # type: ignore[misc]
+        result = simulate(Platform.homogeneous(4), SMALL, left)
+        for each in beside:
+            each.end()
+    assert schedule(result) == schedule(simulate(Platform.homogeneous(4), SMALL, FCFS()))
 
 
 def test_text_over_a_unix_socket(tmp_path: Path, expected: object) -> None:
