@@ -12,8 +12,9 @@ out which one it is given; `MessageBuilder` makes replies; `batprotocol.wire` ha
 flatc makes of the schema are `batprotocol.fb`.
 
 The rooms, from the ground up: `model`, `hosts` (what is free, to take from and give back to), `wire`, `builder`,
-`conversation` (what may be said when, on the `rules` that all protocols share), `recording`, then `edc` (running a
-decision component) and `simulator` (an embedded Batsim), `testing` and `cli`, the command; `errors` is for all of them.
+`conversation` (what may be said when, on the `rules` that all protocols share), `recording`, `sockets`, then `edc`
+(running a decision component), `simulator` (an embedded Batsim) and `legacy` (the older protocols, and a bridge),
+`testing` and `cli`, the command; `errors` is for all of them.
 docs/architecture.md shows them drawn.
 """
 

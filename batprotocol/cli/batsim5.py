@@ -103,6 +103,14 @@ def _opens(data: bytes) -> str:
     return "" if detect(data) == "init" else "is not the initialization data, with which a conversation begins"
 
 
+def _write(reading: Reading, to: str, indent: int | None) -> bytes:
+    """The message in that format. A hello frame stays one, which leaves its JSON no choice of layout."""
+    assert reading.message is not None
+    if reading.kind == "hello":
+        return frames.encode_hello(reading.message, to)
+    return reading.message.to_json(indent).encode() + b"\n" if to == "json" else reading.message.to_binary()
+
+
 # What reads does not judge, and is quick: the rules are only imported where they are asked for.
 
 
@@ -113,10 +121,10 @@ def _catalogue() -> Catalogue:
 
 
 def _judge(rules: str) -> Conversation:
-    from batprotocol.conversation import Conversation
+    from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
 
-    return Conversation(rules)
+    return Conversation(rules or DEFAULT_RULE_SET)
 
 
-BATSIM_5: Final = Spoken("Batsim 5", detect, _read, _title, _show, _opens, _catalogue, _judge)
+BATSIM_5: Final = Spoken("Batsim 5", detect, _read, _title, _show, _opens, _catalogue, _judge, _write)
 """The protocol of `schema/batprotocol.fbs`. Bytes that are of no other are taken for its: it tells what is wrong."""

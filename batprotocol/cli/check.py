@@ -30,7 +30,7 @@ def check(arguments: Sequence[str], output: Output, *, rules: str, quiet: bool) 
     Args:
         arguments: files, directories and archives of recorded messages.
         output: where it is printed; it has failed if any conversation has an error or a deadlock or cannot be read.
-        rules: the name of the rule set.
+        rules: the name of the rule set, or "" for the usual one of the protocol.
         quiet: print violations only.
     """
     conversations = bad = 0
@@ -91,7 +91,12 @@ class _Judged:
             return
         self.messages += 1
         if self.judge is None:
-            self.judge = protocol_of(found.data)[0].judge(self.rules)
+            protocol = protocol_of(found.data)[0]
+            if self.rules and self.rules not in protocol.catalogue().rule_sets:
+                self.broken = True
+                output.error(found.name, f"is of {protocol.name}, which has no rule set {self.rules}")
+                return
+            self.judge = protocol.judge(self.rules)
         for violation in self.judge.feed(found.data):
             self.counts[violation.severity] += 1
             yield violation

@@ -11,9 +11,9 @@ import click
 
 from batprotocol.cli.output import Output, reason_of
 from batprotocol.cli.protocols import read
-from batprotocol.cli.reading import Reading, place_of
+from batprotocol.cli.reading import place_of
 from batprotocol.cli.sources import single
-from batprotocol.wire import frames
+from batprotocol.errors import DecodeError
 
 __all__ = ["convert"]
 
@@ -36,12 +36,16 @@ def convert(source: str, target: str, to: str | None, indent: int | None) -> Non
     reading = read(found.data, strict=True, place=place_of(found.name))
     if reading.fault is not None:
         raise click.ClickException(f"{found.name}: {reading.fault}")
-    if reading.message is None:
+    if reading.message is None and reading.original is None:
         doubt = f"; it {reading.doubt}" if reading.doubt else ""
         raise click.ClickException(
             f"{found.name}: an init frame holds no message, it is the same in all formats{doubt}"
         )
-    data = _converted(reading, to or BY_SUFFIX.get(PurePath(target).suffix) or OTHER[reading.format], indent)
+    usual = "json" if reading.message is None else OTHER[reading.format]
+    try:
+        data = reading.protocol.write(reading, to or BY_SUFFIX.get(PurePath(target).suffix) or usual, indent)
+    except DecodeError as error:
+        raise click.ClickException(f"{found.name}: {error}") from None
     if target == "-":
         Output().raw(data)
         return
@@ -49,14 +53,6 @@ def convert(source: str, target: str, to: str | None, indent: int | None) -> Non
         _write(target, data)
     except OSError as error:
         raise click.ClickException(f"{target}: {reason_of(error)}") from error
-
-
-def _converted(reading: Reading, to: str, indent: int | None) -> bytes:
-    """The message in that format. A hello frame stays one, which leaves its JSON no choice of layout."""
-    assert reading.message is not None
-    if reading.kind == "hello":
-        return frames.encode_hello(reading.message, to)
-    return reading.message.to_json(indent).encode() + b"\n" if to == "json" else reading.message.to_binary()
 
 
 def _write(path: str, data: bytes) -> None:

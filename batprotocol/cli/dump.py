@@ -8,7 +8,7 @@ from typing import Any
 
 from batprotocol.cli.output import Output
 from batprotocol.cli.protocols import read
-from batprotocol.cli.reading import Reading, place_of
+from batprotocol.cli.reading import DIRECTIONS, Reading, place_of
 from batprotocol.cli.selection import Selection
 from batprotocol.cli.sources import Found, messages
 from batprotocol.cli.text import Piece, number_of, printable
@@ -18,9 +18,7 @@ from batprotocol.wire import json
 
 __all__ = ["SHAPES", "Selection", "dump", "print_frames"]
 
-DIRECTIONS = {"b2e": "Batsim to EDC", "e2b": "EDC to Batsim"}
-
-_DIRECTION_IN_NAME = re.compile(r"-(b2e|e2b)\.\w+$")
+_DIRECTION_IN_NAME = re.compile(r"-(b2e|e2b|b2s|s2b)\.\w+$")
 
 
 def dump(arguments: Sequence[str], output: Output, selection: Selection, shape: str, *, full: bool) -> None:
@@ -121,7 +119,7 @@ def _object(reading: Reading, selection: Selection) -> dict[str, Any] | None:
         return None
     if reading.text is not None:
         return {"init": reading.text}
-    shown = dict(reading.tree or {})
+    shown = dict(reading.original or reading.tree or {})
     if not selection.everything:
         shown["events"] = [shown["events"][index] for index in indices]
     if reading.fault is not None:

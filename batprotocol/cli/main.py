@@ -15,18 +15,21 @@ from typing import BinaryIO, NoReturn, TextIO, cast
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
+from batprotocol.cli.bridge_command import bridge
 from batprotocol.cli.conformance_command import conformance
 from batprotocol.cli.library_command import library
 from batprotocol.cli.output import PIPE_CLOSED, Output, discard, reason_of
 from batprotocol.cli.parameters import (
     WithCommand,
+    any_rule_set,
+    complete_any_rule_set,
     complete_file,
-    complete_rule_set,
     completions,
-    rule_set,
+    old_protocol,
     seconds,
     unknown,
 )
+from batprotocol.cli.schema_command import schema
 from batprotocol.cli.simulate_command import simulate
 from batprotocol.cli.text import printable
 from batprotocol.errors import ProtocolError
@@ -84,6 +87,7 @@ def batproto(context: click.Context) -> None:
       batproto check run.tar.xz                     what Batsim would not survive
       batproto simulate scheduler.py:FCFS           what a scheduler makes of 250 jobs
       batproto conformance scheduler.py:FCFS        what a scheduler gets wrong
+      batproto run --protocol 4.2 scheduler.py:FCFS a scheduler of today with Batsim 4
       batproto schema ExecuteJob
 
     \b
@@ -213,33 +217,7 @@ def convert(source: str, target: str, to: str | None, indent: int) -> None:
 # batproto schema
 
 
-def _schema_name(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
-    from batprotocol.cli.schema import NAMES
-    from batprotocol.cli.selection import event_name
-
-    by_lower_name = {known.lower(): known for known in NAMES}
-    if name is None or name.lower() in by_lower_name:
-        return name and by_lower_name[name.lower()]
-    return event_name(name) or unknown(context, f"the schema has no {name!r}", name, NAMES)
-
-
-def _complete_schema(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    from batprotocol.cli.schema import NAMES
-
-    return completions(NAMES, start)
-
-
-@batproto.command()
-@click.argument("name", required=False, callback=_schema_name, shell_complete=_complete_schema)
-def schema(name: str | None) -> None:
-    """Show what the protocol's schema says of NAME: fields, types, defaults and comments.
-
-    NAME is an event, table, enum or union, in upper or lower case. Without it, all names are listed.
-    """
-    from batprotocol.cli.schema import describe, overview
-
-    output = Output()
-    output.lines(describe(name, output.wrap_at) if name else overview())
+batproto.add_command(schema)
 
 
 # batproto check, batproto rules
@@ -250,9 +228,10 @@ def schema(name: str | None) -> None:
 @click.option(
     "--rules",
     metavar="NAME",
-    callback=rule_set,
-    shell_complete=complete_rule_set,
-    help="The rule set: batsim-5.0.0-rc2 (what that Batsim does, the default) or protocol (what the schema demands).",
+    callback=any_rule_set,
+    shell_complete=complete_any_rule_set,
+    help="The rule set: batsim-5.0.0-rc2 (what that Batsim does, the default) or protocol (what the schema demands); "
+    "batsim-4.2.1, batsim-2.0.0, batsim-1.4.0 or text-3 for older runs, whose Batsim the first message tells.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print only what is wrong.")
 @click.pass_context
@@ -320,6 +299,12 @@ def rules(id: str | None) -> None:
     help="Record all that is said, for dump and check. A FILE.tar, which is not packed, is the fastest.",
 )
 @click.option("--in-process", is_flag=True, help="Let COMMAND load the scheduler: no socket, the fastest way.")
+@click.option(
+    "--protocol",
+    metavar="VERSION",
+    callback=old_protocol,
+    help="Speak with a Batsim of an older version: 1.0 to 4.2, or text-3.",
+)
 @click.option("--pin", is_flag=True, help="Keep the scheduler and COMMAND on one core: twice as fast or more.")
 @click.option("-v", "--verbose", is_flag=True, help="Show what the scheduler logs for information, too.")
 @click.pass_context
@@ -333,6 +318,7 @@ def run(
     init: str | None,
     record: str | None,
     in_process: bool,
+    protocol: str | None,
     pin: bool,
     verbose: bool,
 ) -> None:
@@ -363,6 +349,8 @@ def run(
         if endpoint is not None or timeout is not None:
             option = "--timeout" if endpoint is None else "--endpoint"
             raise click.UsageError(f"{option} is for the socket, and with --in-process there is none", context)
+        if protocol is not None:
+            raise click.UsageError("a Batsim of an older protocol does not load schedulers: no --in-process", context)
         context.exit(inside.run(target, command, pin, init=init or "", format=format, record=record, verbose=verbose))
     from batprotocol.cli import run as work
 
@@ -376,6 +364,7 @@ def run(
         pin=pin,
         verbose=verbose,
         command=command,
+        protocol=protocol,
     )
     context.exit(status)
 
@@ -396,6 +385,12 @@ batproto.add_command(simulate)
 
 
 batproto.add_command(conformance)
+
+
+# batproto bridge
+
+
+batproto.add_command(bridge)
 
 
 # batproto new

@@ -8,7 +8,18 @@ from typing import NoReturn
 import click
 from click.shell_completion import CompletionItem
 
-__all__ = ["WithCommand", "complete_file", "complete_rule_set", "completions", "rule_set", "seconds", "unknown"]
+__all__ = [
+    "WithCommand",
+    "any_rule_set",
+    "complete_any_rule_set",
+    "complete_file",
+    "complete_rule_set",
+    "completions",
+    "old_protocol",
+    "rule_set",
+    "seconds",
+    "unknown",
+]
 
 
 def complete_file(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
@@ -29,6 +40,23 @@ def rule_set(context: click.Context, parameter: click.Parameter, name: str | Non
     return name or DEFAULT_RULE_SET
 
 
+def complete_any_rule_set(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    return completions(_rule_sets(), start)
+
+
+def any_rule_set(context: click.Context, parameter: click.Parameter, name: str | None) -> str:
+    """The name of a rule set of any protocol, "" if none is given."""
+    if name is not None and name not in _rule_sets():
+        raise click.UsageError(f"there is no rule set {name!r}, only {' and '.join(_rule_sets())}", context)
+    return name or ""
+
+
+def _rule_sets() -> tuple[str, ...]:
+    from batprotocol.cli.protocols import catalogues
+
+    return tuple(name for catalogue in catalogues().values() for name in catalogue.rule_sets)
+
+
 def completions(names: Sequence[str], start: str) -> list[CompletionItem]:
     """The names that begin so; as it is written, if there are any, for shells keep only what all of them begin with."""
     exact = [name for name in names if name.startswith(start)]
@@ -40,6 +68,19 @@ def unknown(context: click.Context, sentence: str, name: str, names: Sequence[st
 
     near = closest(name, names)
     raise click.UsageError(sentence + (f"; did you mean {' or '.join(near)}?" if near else ""), context)
+
+
+def old_protocol(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+    """The version of an older protocol."""
+    if name is None:
+        return None
+    from batprotocol.legacy.json.versions import version_of
+    from batprotocol.legacy.wire import is_text
+
+    try:
+        return name if is_text(name) or version_of(name) else None
+    except ValueError as error:
+        raise click.BadParameter(f"{error}, or 'text-3'.", context, parameter) from None
 
 
 def seconds(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:

@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from batprotocol.cli.batsim5 import BATSIM_5
+from batprotocol.cli.legacy import OLD_JSON, OLD_TEXT
 from batprotocol.cli.reading import Place, Reading, Spoken
 from batprotocol.rules import Catalogue
 
 __all__ = ["PROTOCOLS", "catalogues", "protocol_of", "read"]
 
-PROTOCOLS: Final[tuple[Spoken, ...]] = (BATSIM_5,)
+PROTOCOLS: Final[tuple[Spoken, ...]] = (OLD_JSON, OLD_TEXT, BATSIM_5)
 """All of them. Bytes are of the first one that knows a kind for them, so the one that takes whatever comes is last."""
 
 
@@ -38,4 +39,8 @@ def read(data: bytes, *, strict: bool, place: Place | None = None) -> Reading:
 
 def catalogues() -> Mapping[str, Catalogue]:
     """The rules of each protocol, by its name."""
-    return {protocol.name: protocol.catalogue() for protocol in PROTOCOLS}
+    found: dict[str, Catalogue] = {}
+    for protocol in (PROTOCOLS[-1], *PROTOCOLS[:-1]):  # today's first; two of them may have one catalogue
+        if protocol.catalogue() not in found.values():
+            found[protocol.name] = protocol.catalogue()
+    return found

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from batprotocol.cli.tree import Node, Trees
 from batprotocol.errors import DecodeError
@@ -18,10 +18,19 @@ from batprotocol.model import Message
 from batprotocol.rules import Catalogue, Violation
 from batprotocol.wire.tree import Tree, from_message
 
-__all__ = ["Judge", "Place", "Reading", "Spoken", "place_of"]
+__all__ = ["DIRECTIONS", "Judge", "Place", "Reading", "Spoken", "place_of"]
 
 TWINS = "twin"
 """The folder of a recorded run that holds its messages again, in the other format and without the frames."""
+
+
+DIRECTIONS = {
+    "b2e": "Batsim to EDC",
+    "e2b": "EDC to Batsim",
+    "b2s": "Batsim to scheduler",
+    "s2b": "scheduler to Batsim",
+}
+"""Who says it, as the names of recorded messages have it."""
 
 
 class Place(NamedTuple):
@@ -29,7 +38,7 @@ class Place(NamedTuple):
 
     Attributes:
         number: its number, or None.
-        direction: "b2e", "e2b", or "".
+        direction: one of `DIRECTIONS`, or "".
     """
 
     number: int | None = None
@@ -60,7 +69,7 @@ def place_of(name: str, previous: str = "") -> Place:
 
 def _numbered(path: PurePosixPath) -> tuple[int | None, str]:
     number, _, direction = path.stem.rpartition("-")
-    if direction not in ("b2e", "e2b"):
+    if direction not in DIRECTIONS:
         number, direction = path.stem, ""
     return int(number) if number.isdecimal() and len(number) < 10 else None, direction
 
@@ -79,6 +88,8 @@ class Reading:
         skipped: the paths of fields that the schema does not have.
         fault: what is wrong, or None.
         doubt: why it may be something else, as one sentence, or "".
+        original: what JSON shows of it, where that is not the tree.
+        shown: its tree, where the message is not one of this library's.
     """
 
     protocol: Spoken
@@ -90,10 +101,14 @@ class Reading:
     skipped: tuple[str, ...] = ()
     fault: DecodeError | None = None
     doubt: str = ""
+    original: Any = None
+    shown: Tree | None = None
 
     @cached_property
     def tree(self) -> Tree | None:
         """The message, or as much of a broken one as could be read."""
+        if self.shown is not None:
+            return self.shown
         if self.message is not None:
             return from_message(self.message)
         partial = self.fault.partial if self.fault is not None else None
@@ -120,7 +135,9 @@ class Spoken(NamedTuple):
         show: the nodes of what was read: whatever is not an event, and the events of these numbers.
         opens: why these bytes cannot be the first ones of a conversation, or "".
         catalogue: its rules.
-        judge: something that judges a conversation by the rule set of this name.
+        judge: something that judges a conversation by the rule set of this name, or the usual one for "".
+        write: what was read, in the format of this name, JSON with so many spaces for each level. `DecodeError` if it
+            has no such format.
     """
 
     name: str
@@ -131,3 +148,4 @@ class Spoken(NamedTuple):
     opens: Callable[[bytes], str]
     catalogue: Callable[[], Catalogue]
     judge: Callable[[str], Judge]
+    write: Callable[[Reading, str, int | None], bytes]

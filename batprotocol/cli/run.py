@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 
 import click
 
+from batprotocol.cli.bridge import drive_old
 from batprotocol.cli.command import PATIENCE, Command, Ended
 from batprotocol.cli.private import private_endpoint
 from batprotocol.cli.text import printable
@@ -40,6 +41,7 @@ def run(
     pin: bool,
     verbose: bool,
     command: Sequence[str],
+    protocol: str | None = None,
 ) -> int:
     """Run a scheduler, and the command that simulates for it if there is one; the exit status.
 
@@ -52,6 +54,7 @@ def run(
         record: where to record what is said, or None.
         pin: keep the scheduler and the command on one core.
         verbose: show all that the scheduler logs.
+        protocol: the version of an older protocol that Batsim speaks, or None.
         command: the command and its arguments, with `{endpoint}` and `{init}` to be filled in; may be empty.
     """
     if endpoint == "":
@@ -74,7 +77,10 @@ def run(
             ready = other.start if other else _tell_endpoint
             wait = other.check if other else None
             try:
-                drive(scheduler, bound, format, interrupts, init, DEFAULT_RULE_SET, timeout, record, ready, wait)
+                if protocol is None:
+                    drive(scheduler, bound, format, interrupts, init, DEFAULT_RULE_SET, timeout, record, ready, wait)
+                else:
+                    drive_old(scheduler, bound, protocol, interrupts, timeout, record, ready, wait)
                 if other:
                     with telling_of_signals(interrupts, f"after the simulation: {other.name} is ended"):
                         status = other.status_in_the_end(interrupts)

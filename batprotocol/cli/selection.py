@@ -49,7 +49,16 @@ class Selection(NamedTuple):
 def event_name(name: str) -> str | None:
     """The event type that is meant: `JobSubmittedEvent`, `jobsubmitted`..., or None."""
     lower = name.lower()
-    return _BY_LOWER_NAME.get(lower) or _BY_LOWER_NAME.get(lower + _SUFFIX)
+    return _BY_LOWER_NAME.get(lower) or _BY_LOWER_NAME.get(lower + _SUFFIX) or _old_name(name)
+
+
+def _old_name(name: str) -> str | None:
+    """The event type of the older protocols that is meant: `JOB_SUBMITTED`, or None."""
+    if not name.isupper():
+        return None
+    from batprotocol.legacy.json import versions
+
+    return name if any(row.type == name for row in versions.EVENTS) else None
 
 
 def closest(name: str, names: Sequence[str]) -> list[str]:

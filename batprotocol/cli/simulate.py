@@ -9,12 +9,13 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from rich.console import Console
 
+from batprotocol.cli.bridge import old_scheduler
 from batprotocol.cli.new import example_scheduler
 from batprotocol.cli.output import Output, ProgressBar
 from batprotocol.cli.run import load, telling_whose_fault
@@ -67,6 +68,8 @@ def run(
     mmax: int | None,
     mmax_workload: bool,
     verbose: bool,
+    protocol: str | None = None,
+    **old: Any,
 ) -> int:
     """Simulate, and print what came of it; the exit status.
 
@@ -91,6 +94,8 @@ def run(
         mmax: how many hosts to use at most.
         mmax_workload: use as many hosts as the workloads are made for.
         verbose: show all that the scheduler logs.
+        protocol: the version of an older protocol that is spoken at the endpoint, or None.
+        old: what the command line of an older Batsim decides on; see `bridge_command`.
     """
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
     console_output = Output()
@@ -116,7 +121,7 @@ def run(
             result = simulate(
                 hosts,
                 given,
-                _watched(_scheduler(stack, target, endpoint, library), meter),
+                _watched(_scheduler(stack, target, endpoint, library, protocol, old), meter),
                 external_events=events,
                 energy=energy,
                 rules=rules,
@@ -162,8 +167,17 @@ def _platform(
     return read_platform(path or EXAMPLE_PLATFORM, roles=roles, master=master, mmax=mmax, energy=energy)
 
 
-def _scheduler(stack: ExitStack, target: str | None, endpoint: str | None, library: str | None) -> Scheduler:
+def _scheduler(
+    stack: ExitStack,
+    target: str | None,
+    endpoint: str | None,
+    library: str | None,
+    protocol: str | None,
+    old: Mapping[str, Any],
+) -> Scheduler:
     """The decision component."""
+    if endpoint is not None and protocol is not None:
+        return old_scheduler(stack, endpoint, protocol, old)
     if endpoint is not None:
         return stack.enter_context(connect(endpoint))
     if library is not None:

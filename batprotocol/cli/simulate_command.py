@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from batprotocol.cli.parameters import complete_file, complete_rule_set, rule_set
+from batprotocol.cli.bridge_command import old_options
+from batprotocol.cli.parameters import complete_file, complete_rule_set, old_protocol, rule_set
 
 __all__ = ["simulate"]
 
@@ -42,6 +43,13 @@ __all__ = ["simulate"]
     type=click.Path(path_type=str),
     help="Simulate for the decision component in this shared library.",
 )
+@click.option(
+    "--protocol",
+    metavar="VERSION",
+    callback=old_protocol,
+    help="With --endpoint: simulate for a scheduler of that older version: 1.0 to 4.2, or text-3.",
+)
+@old_options
 @click.option("--init", metavar="TEXT", default="", help="Initialization data for the decision component.")
 @click.option("--energy", is_flag=True, help="Measure energy; all hosts of the platform must tell their watts.")
 @click.option(
@@ -90,9 +98,12 @@ def simulate(
       batproto simulate scheduler.py:FCFS -w workload.json -o results
       batproto simulate scheduler.py:FCFS -p platform.xml -w log.swf.gz --energy
       batproto simulate --endpoint tcp://127.0.0.1:28000 --record run.tar.xz
+      batproto simulate --endpoint tcp://127.0.0.1:28000 --protocol 4.2 -w workload.json
     """
     from batprotocol.cli import simulate as work
 
     if sum(given is not None for given in (target, endpoint, library)) > 1:
         raise click.UsageError("one of FILE:CLASS, --endpoint and --library is enough", context)
+    if options["protocol"] is not None and endpoint is None:
+        raise click.UsageError("--protocol says what is spoken at an endpoint: give --endpoint, too", context)
     context.exit(work.run(target, endpoint=endpoint, library=library, **options))

@@ -32,8 +32,8 @@ ARCHIVES = (".tar.xz", ".txz", ".tar.gz", ".tgz", ".tar")
 MESSAGES = (".bin", ".json", ".fb")
 PATTERNS = ", ".join("*" + suffix for suffix in MESSAGES)
 
-NOT_A_MESSAGE = "run.json"
-"""The file of a recorded run that tells how it was run."""
+NO_MESSAGES = ("run.json", "redis.json")
+"""The files of a recorded run that tell how it was run, and what was in Redis."""
 
 UNFINISHED = "unfinished.tar"
 """The file of a folder that `batproto run --record` did not finish: all that was said, and the rest is a part of it."""
@@ -113,7 +113,7 @@ def _size(path: str) -> int:
 def _is_message(name: str) -> bool:
     """Whether a file of a directory or an archive, by its name alone, should be a message."""
     path = PurePosixPath(name)
-    hidden = path.name.startswith(".") or path.name == NOT_A_MESSAGE or TWINS in path.parts[:-1]
+    hidden = path.name.startswith(".") or path.name in NO_MESSAGES or TWINS in path.parts[:-1]
     return path.suffix in MESSAGES and not hidden
 
 

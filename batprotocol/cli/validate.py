@@ -56,9 +56,10 @@ class _Tally:
         if reading.doubt:
             output.remark(found.name, reading.doubt)
         self.last, _ = reading.protocol.title(reading)
-        if reading.message is not None:
-            self.events += len(reading.message.events)
-            self.last += f", {number_of(len(reading.message.events), 'event')}"
+        if reading.message is not None or reading.original is not None:
+            events = len(reading.original["events"] if reading.message is None else reading.message.events)
+            self.events += events
+            self.last += f", {number_of(events, 'event')}"
 
     @property
     def summary(self) -> str:

@@ -38,6 +38,10 @@ class Conversation:
         rules: the rule set: "batsim-5.0.0-rc2" (what that Batsim does) or "protocol" (what schema and documentation
             demand). ValueError if there is no such rule set.
 
+    Attributes:
+        doubtful: whoever runs the conversation sets it where Batsim has said what cannot be, so that nobody knows what
+            can still happen. Deadlocks are then not believed.
+
     `feed` takes the next message, whoever's it is. A decision component that wants to know *before* it sends goes
     through the same conversation step by step: `begin`, `hello`, then for each turn `receive`, `offer` for each event
     of its reply, and `close_reply`. All return the violations found, an empty list mostly.
@@ -57,12 +61,13 @@ class Conversation:
     message 3, events[0].event.job_id: error: there is no job 'w0!1': it was not submitted, or not yet [job.unknown]
     """
 
-    __slots__ = ("_accepted", "_rules", "_state")
+    __slots__ = ("_accepted", "_rules", "_state", "doubtful")
 
     def __init__(self, rules: str = DEFAULT_RULE_SET) -> None:
         self._rules = rules
         self._state = State(CATALOGUE.severities(rules))
         self._accepted = 0
+        self.doubtful = False
 
     def __repr__(self) -> str:
         return f"<Conversation: {self.phase.meaning}, message {self.number} is next, now {self.now}>"

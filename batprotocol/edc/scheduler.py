@@ -170,6 +170,8 @@ class Scheduler:
         def answer(message: model.Message) -> model.Message:
             reply = Reply(conversation, verdicts, message.now)
             attend(Turn(message, reply, conversation))
+            if conversation.doubtful:
+                verdicts.doubtful = True
             return reply.message()
 
         return answer

@@ -14,12 +14,12 @@ from contextlib import suppress
 from typing import Final
 
 from batprotocol.conversation import DEFAULT_RULE_SET
-from batprotocol.edc.channel import TICK, Channel
 from batprotocol.edc.reply import logger
 from batprotocol.edc.session import Session, Turn, hello_message
 from batprotocol.errors import DecodeError, PeerGone, PeerSilent
 from batprotocol.model import Direction, EDCRequestedSimulationFeatures
 from batprotocol.recording import Recorder
+from batprotocol.sockets.channel import TICK, Channel
 
 __all__ = ["DEFAULT_ENDPOINT", "Server", "serve"]
 

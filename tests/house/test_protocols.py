@@ -14,6 +14,7 @@ from batprotocol.cli.selection import Selection
 from batprotocol.cli.text import Piece
 from batprotocol.conversation import CATALOGUE, RULES
 from batprotocol.conversation import Violation as Todays
+from batprotocol.legacy.conversation import CATALOGUE as OLD
 from batprotocol.rules import Catalogue, Row, Rule, Violation
 
 WITHOUT_ENGINE = True
@@ -35,7 +36,7 @@ class Judge:
     """Finds the second letter wrong."""
 
     def __init__(self, rule_set: str) -> None:
-        self.severities = CATALOGUE.severities(rule_set)
+        self.severities = CATALOGUE.severities(rule_set or CATALOGUE.default)
         self.letters = 0
 
     def feed(self, said: bytes, /) -> Sequence[Violation]:
@@ -57,6 +58,7 @@ POST = Spoken(
     lambda data: "",
     lambda: LETTERS,
     Judge,
+    lambda reading, to, indent: (reading.text or "").encode(),
 )
 
 
@@ -108,7 +110,7 @@ def test_dump_and_check_ask_whose_bytes_they_are(tmp_path, capsys: pytest.Captur
         '└── text: "Dear Batsim 0"',
     ]
     output = Output()
-    check.check([str(tmp_path)], output, rules=CATALOGUE.default, quiet=True)
+    check.check([str(tmp_path)], output, rules="", quiet=True)
     assert output.failed
     said = f"{tmp_path / '00001-e2b.bin'}: error: Dear Batsim 1 comes too early [turn.order]"
     assert capsys.readouterr().out.splitlines() == [said]
@@ -117,23 +119,25 @@ def test_dump_and_check_ask_whose_bytes_they_are(tmp_path, capsys: pytest.Captur
 @pytest.mark.usefixtures("post")
 def test_rules_lists_every_catalogue() -> None:
     catalogues = protocols.catalogues()
-    assert list(catalogues) == ["Post", "Batsim 5"]
-    assert rules.ids(catalogues) == (*LETTERS.rules, *(id for id in RULES if id not in LETTERS.rules))
+    assert list(catalogues) == ["Batsim 5", "Post", "Batsim 1 to 4"]
+    assert rules.ids(catalogues) == tuple(dict.fromkeys([*RULES, *LETTERS.rules, *OLD.rules]))
     lines = text(list(rules.overview(catalogues)))
-    assert lines[:3] == [
+    assert lines[0] == "Batsim 5"
+    second = 2 + len(RULES)
+    assert lines[second : second + 3] == [
         "Post",
         "rule          written   lived     what is wrong",
         "turn.order    warning   error     Spoken out of turn",
     ]
-    assert lines[5] == "Batsim 5"
-    assert len(lines) == 4 + len(LETTERS.rules) + len(RULES)
+    assert lines[second + 5] == "Batsim 1 to 4"
+    assert len(lines) == 6 + len(LETTERS.rules) + len(RULES) + len(OLD.rules)
     explained = text(list(rules.explain("turn.order", catalogues, None)))
-    assert explained[:5] == [
+    assert explained[:2] == ["Batsim 5", f"turn.order: {RULES['turn.order'].title}"]
+    assert explained[-5:] == [
         "Post",
         "turn.order: Spoken out of turn",
         "  Answer each letter once.",
         "  written: warning",
         "  lived: error",
     ]
-    assert explained[5:7] == ["Batsim 5", f"turn.order: {RULES['turn.order'].title}"]
     assert text(list(rules.explain("letter.long", catalogues, None)))[0] == "letter.long: A long letter"

@@ -25,11 +25,11 @@ import zmq
 
 from batprotocol.cli.run import load
 from batprotocol.edc import Scheduler
-from batprotocol.edc.channel import Channel
 from batprotocol.edc.scheduler import attend_to, hello_of
 from batprotocol.edc.session import Session
 from batprotocol.model import DelayProfile, Event, JobSubmittedEvent, Message, SimulationBeginsEvent
 from batprotocol.simulator import Platform, Simulator, StaticJob, Workload, WorkloadProfile
+from batprotocol.sockets.channel import Channel
 from batprotocol.wire import FORMATS, binary
 from benchmark.report import table
 

@@ -18,8 +18,8 @@ from typing import Final, NamedTuple, TypeAlias
 import zmq
 import zmq.asyncio
 
-from batprotocol.edc.endpoints import identity, is_ipv6, path_of, refuse_bad_endpoint
 from batprotocol.errors import DecodeError
+from batprotocol.sockets.endpoints import identity, is_ipv6, path_of, refuse_bad_endpoint
 
 __all__ = ["Channel"]
 

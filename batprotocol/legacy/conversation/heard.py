@@ -1,0 +1,98 @@
+"""What Batsim says, and what is known then. It holds: who says that a job has ended is believed.
+
+Each function takes the state and an event; the table at the end says which one is for which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from batprotocol.errors import HostSetError
+from batprotocol.legacy.conversation.state import JobRecord, State
+from batprotocol.legacy.json import events as e
+from batprotocol.model import parse_hosts
+
+__all__ = ["HEARD"]
+
+
+def _begins(state: State, event: e.SimulationBegins) -> None:
+    state.began = True
+    config = event.config or {}
+    if state.major == 0:
+        return
+    hosts = [*event.hosts, *(event.storage_resources or ())]
+    state.host_count = len(hosts) if event.nb_resources is None else max(event.nb_resources, len(hosts))
+    state.shares = bool(event.allow_compute_sharing or event.allow_time_sharing)
+    if "redis-enabled" in config or state.major >= 3:
+        state.redis = config.get("redis-enabled") is True
+        state.registration = config.get("dynamic-jobs-enabled") is True
+        state.acknowledges = config.get("dynamic-jobs-acknowledged") is True
+        state.reuses_profiles = config.get("profile-reuse-enabled") is True
+    else:
+        submission = _member(config, "job_submission", "from_scheduler")
+        state.redis = _member(config, "redis").get("enabled") is True
+        state.registration = submission.get("enabled") is True
+        state.acknowledges = submission.get("acknowledge") is not False
+    state.workloads.update(event.workloads or {})
+    for workload, profiles in (event.profiles or {}).items():
+        state.profiles.update((workload, name) for name in profiles)
+    for host in event.hosts:
+        properties = host.properties or {}
+        watts = properties.get("watt_per_state") or properties.get("wattage_per_state")
+        if isinstance(watts, str):
+            state.has_watts = True
+            state.pstate_counts[host.id] = watts.count(",") + 1
+        sleeps = properties.get("sleep_pstates")
+        if isinstance(sleeps, str):
+            triples = [each.split(":") for each in sleeps.split(",")]
+            numbers = [triple[0].strip() for triple in triples if triple[0].strip().isdecimal()]
+            state.sleep_states[host.id] = frozenset(int(each) for each in numbers if len(each) < 9)
+
+
+def _member(found: Any, *path: str) -> Mapping[str, Any]:
+    for name in path:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _submitted(state: State, event: e.JobSubmitted) -> None:
+    job = event.job
+    record = state.jobs.get(event.job_id)
+    if record is None:
+        record = state.jobs[event.job_id] = JobRecord()
+        state.workloads.add(event.job_id.partition("!")[0])
+    state.unannounced.discard(event.job_id)
+    if job is not None:
+        record.res, record.profile = job.res, job.profile
+
+
+def _completed(state: State, event: e.JobCompleted) -> None:
+    if event.job_id not in state.jobs:
+        state.report("batsim.odd", "events", f"there is no job {event.job_id!r} that could have ended")
+    state.end(event.job_id)
+
+
+def _killed(state: State, event: e.JobKilled) -> None:
+    for job_id in event.job_ids:
+        state.end(job_id, told=False)
+
+
+def _changed(state: State, event: e.ResourceStateChanged) -> None:
+    try:
+        hosts = parse_hosts(event.resources)
+    except HostSetError:
+        return
+    pstate = int(event.state) if event.state.isdecimal() and len(event.state) < 9 else -1
+    for host in hosts:
+        state.asleep[host] = pstate in state.sleep_states.get(host, ())
+
+
+HEARD: Final[Mapping[type[e.Event], Callable[[State, Any], None]]] = {
+    e.SimulationBegins: _begins,
+    e.JobSubmitted: _submitted,
+    e.JobCompleted: _completed,
+    e.JobKilled: _killed,
+    e.ResourceStateChanged: _changed,
+}
+"""What is done with what Batsim says; the other events change nothing that the rules ask for."""

@@ -1,0 +1,98 @@
+"""What is known in a conversation of an older protocol at one moment, and the violations being found.
+
+It must not know what events do: `events` and `heard` change it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+import msgspec
+
+from batprotocol.legacy.conversation.rules import Violation
+from batprotocol.rules import Severity
+
+__all__ = ["JobRecord", "State"]
+
+Known = Literal["submitted", "running", "ended"]
+
+
+class JobRecord(msgspec.Struct):
+    """A job.
+
+    Attributes:
+        state: what has become of it.
+        res: how many hosts it asks for, None if that was not said.
+        profile: the name of its profile.
+        hosts: those that it runs on.
+        told: whether Batsim has said that it ended.
+    """
+
+    state: Known = "submitted"
+    res: int | None = None
+    profile: str | None = None
+    hosts: frozenset[int] = frozenset()
+    told: bool = False
+
+
+class State:
+    """The state of a conversation; `major` is the first number of Batsim's version, 0 for text."""
+
+    def __init__(self, rule_set: str, severities: Mapping[str, Severity]) -> None:
+        self.rule_set: Final = rule_set
+        self.major: Final = 0 if rule_set.startswith("text") else int(rule_set.removeprefix("batsim-")[0])
+        self.severities = severities
+        self.found: list[Violation] = []
+        self.number = 0
+        self.now = 0.0
+        self.clock = 0.0
+        # What is known of the simulation
+        self.host_count: int | None = None
+        self.pstate_counts: dict[int, int] = {}
+        self.sleep_states: dict[int, frozenset[int]] = {}
+        self.asleep: dict[int, bool] = {}
+        self.has_watts = False
+        self.began = False
+        self.shares = True
+        self.redis = self.major == 0
+        self.registration: bool | None = None
+        self.acknowledges = True
+        self.reuses_profiles = True
+        self.workloads: set[str] = set()
+        self.profiles: set[tuple[str, str]] = set()
+        self.jobs: dict[str, JobRecord] = {}
+        self.unannounced: set[str] = set()
+        self.busy: dict[int, str] = {}
+        self.executed_now: set[str] = set()
+
+    def report(self, rule: str, path: str, text: str) -> bool:
+        """Tell what is wrong, unless the rule is off; whether the other side does not survive it."""
+        severity = self.severities.get(rule)
+        if severity is None:
+            return False
+        self.found.append(Violation(self.number, path, rule, severity, text))
+        return severity != "warning"
+
+    def end(self, job_id: str, told: bool = True) -> None:
+        """A job has ended, and its hosts are free."""
+        job = self.jobs.get(job_id)
+        if job is None:
+            return
+        job.state = "ended"
+        job.told = job.told or told
+        for host in job.hosts:
+            if self.busy.get(host) == job_id:
+                del self.busy[host]
+        if job.profile is not None and not self.reuses_profiles:
+            key = (job_id.partition("!")[0], job.profile)
+            if not any(
+                other.profile == job.profile and other.state != "ended" and name.startswith(f"{key[0]}!")
+                for name, other in self.jobs.items()
+            ):
+                self.profiles.discard(key)
+
+    def facts(self) -> dict[str, Any]:
+        """How many jobs are in which state, for people."""
+        states = [job.state for job in self.jobs.values()]
+        return {state: states.count(state) for state in dict.fromkeys(states)}

@@ -1,0 +1,328 @@
+"""The careful reader and writer of the JSON protocol, for all that the fast ones stumble over.
+
+What a version does not know goes into `extra`, what is wrong into a `DecodeError` that says where. Batsim takes the
+first of two members with one name, so it is done here, too; and commas before a closing bracket, which the
+documentation has in its first example, are read although no Batsim takes them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any, Final
+
+import msgspec
+
+from batprotocol.errors import DecodeError, EncodeError, shown
+from batprotocol.legacy.json.events import (
+    Answer,
+    Event,
+    Message,
+    Notify,
+    OtherEvent,
+    QueryReply,
+    QueryRequest,
+)
+from batprotocol.legacy.json.values import Job, JobProfile, JobProgress, Resource
+from batprotocol.legacy.json.versions import EVENTS, EventRow, Version, rows_of
+from batprotocol.model.value import Value
+
+__all__ = [
+    "entry_of",
+    "first_members",
+    "no_such_event",
+    "no_such_field",
+    "parsed",
+    "read",
+    "refuse_other_fields",
+    "refuse_what_is_not_finite",
+]
+
+_TRAILING = re.compile(rb'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])', re.DOTALL)
+_DEEPEST: Final = 500
+"""How deep values are nested at most: Python's own stack is not much deeper."""
+
+_ONE: Final[Mapping[str, type[Value]]] = {"job": Job, "hpst_host": Resource, "lcst_host": Resource}
+_LISTS: Final = frozenset(["resources_data", "compute_resources", "storage_resources"])
+_BY_TYPE: Final[Mapping[str, EventRow]] = {row.type: row for row in EVENTS}
+
+
+# Reading
+
+
+def read(data: bytes, version: Version, strict: bool) -> Message:
+    """Read a message, whatever it holds."""
+    try:
+        found, lenient = parsed(data, strict)
+        try:
+            return _message(found, version, strict)
+        except DecodeError:
+            if lenient or data.count(b'"now"') + data.count(b'"events"') <= 2:
+                raise
+            return _message(first_members(data), version, strict)
+    except RecursionError:
+        raise DecodeError("it is nested too deeply") from None
+
+
+def parsed(data: bytes, strict: bool = True) -> tuple[Any, bool]:
+    """The text as dicts and lists, and whether commas had to be left out for that."""
+    text = data.partition(b"\0")[0]
+    try:
+        return msgspec.json.decode(text), False
+    except (msgspec.DecodeError, ValueError) as error:
+        if not strict and re.search(rb",\s*[}\]]", text):
+            mended = _TRAILING.sub(lambda found: b"" if found[0] == b"," else found[0], text)
+            try:
+                return msgspec.json.decode(mended), True
+            except (msgspec.DecodeError, ValueError):
+                pass
+        raise _syntax(error) from None
+
+
+def _syntax(error: Exception) -> DecodeError:
+    text = str(error)
+    place = re.search(r" \(byte ([0-9]+)\)$", text)
+    reason = text[: place.start()] if place else text
+    return DecodeError(f"this is no JSON: {reason}", "", int(place[1]) if place else None)
+
+
+def first_members(data: bytes) -> Any:
+    """The text as dicts and lists, where the first of two members with one name counts. It is JSON already."""
+
+    def first(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        return dict(reversed(pairs))
+
+    try:
+        return json.loads(data.partition(b"\0")[0], object_pairs_hook=first)
+    except ValueError as error:  # an integer of thousands of digits
+        raise DecodeError(str(error)) from None
+
+
+def _message(found: Any, version: Version, strict: bool) -> Message:
+    whole = _object(found, "", found)
+    if "now" not in whole:
+        raise DecodeError("it is missing", "now", None, found)
+    now = _number(whole["now"], "now", found)
+    entries = whole.get("events")
+    if not isinstance(entries, list):
+        reason = "it is missing" if "events" not in whole else f"expected an array, got {shown(entries)}"
+        raise DecodeError(reason, "events", None, found)
+    events = tuple(_event(entry, f"events[{index}]", version, strict, found) for index, entry in enumerate(entries))
+    extra = {key: value for key, value in whole.items() if key not in ("now", "events")}
+    if strict and extra:
+        raise DecodeError("the protocol has no such field", next(iter(extra)), None, found)
+    return Message(now, events, extra)
+
+
+def _event(entry: Any, path: str, version: Version, strict: bool, whole: Any) -> Event:
+    given = _object(entry, path, whole)
+    for key in ("timestamp", "type", "data"):
+        if key not in given:
+            raise DecodeError("it is missing", f"{path}.{key}", None, whole)
+    timestamp = _number(given["timestamp"], f"{path}.timestamp", whole)
+    kind, data = given["type"], given["data"]
+    if not isinstance(kind, str):
+        raise DecodeError(f"expected a string, got {shown(kind)}", f"{path}.type", None, whole)
+    beside = {key: value for key, value in given.items() if key not in ("timestamp", "type", "data")}
+    row = rows_of(version).get(kind)
+    if strict and (row is None or beside):
+        reason = no_such_event(_BY_TYPE[kind], version) if kind in _BY_TYPE else f"there is no event {shown(kind)}"
+        place = f"{path}.type" if row is None else f"{path}.{next(iter(beside))}"
+        raise DecodeError(reason if row is None else "the protocol has no such field", place, None, whole)
+    other = row is None
+    row = row or _BY_TYPE.get(kind)
+    if row is None:
+        return OtherEvent(timestamp, kind, data, beside)
+    try:
+        return _known(row, timestamp, data, beside, f"{path}.data", version, other, strict, whole)
+    except DecodeError:
+        if other:  # another version has an event of that name, and this one may be another thing
+            return OtherEvent(timestamp, kind, data, beside)
+        raise
+
+
+def _known(
+    row: EventRow,
+    timestamp: float,
+    data: Any,
+    beside: dict[str, Any],
+    path: str,
+    version: Version,
+    other: bool,
+    strict: bool,
+    whole: Any,
+) -> Event:
+    members = _object(data, path, whole)
+    if row.value in (Answer, QueryReply, QueryRequest):
+        return row.value(timestamp, members, beside)
+    if row.value is Notify:
+        kind = members.get("type")
+        if not isinstance(kind, str):
+            reason = f"expected a string, got {shown(kind)}" if "type" in members else "it is missing"
+            raise DecodeError(reason, f"{path}.type", None, whole)
+        return Notify(timestamp, kind, {key: each for key, each in members.items() if key != "type"}, beside)
+    types = {field.name: field.type for field in msgspec.structs.fields(row.value)}
+    fields = row.fields or () if other else row.fields_of(version)
+    values: dict[str, Any] = {}
+    known = set()
+    for field in fields:
+        key = field.on_wire
+        if key not in members:
+            if field.required:
+                raise DecodeError("it is missing", f"{path}.{key}", None, whole)
+            continue
+        if members[key] is None and not field.required:
+            continue  # it is said that there is none: not the same as saying nothing, so it is kept in `extra`
+        known.add(key)
+        values[field.name] = _field(field.name, types[field.name], members[key], f"{path}.{key}", strict, whole)
+    extra = {key: value for key, value in members.items() if key not in known}
+    if strict and extra:
+        raise DecodeError("this version has no such field", f"{path}.{next(iter(extra))}", None, whole)
+    return row.value(timestamp, **values, extra=extra, beside=beside)  # type: ignore[call-arg]
+
+
+def _field(name: str, type_: Any, found: Any, path: str, strict: bool, whole: Any) -> Any:
+    if name in _ONE:
+        return _nested(_ONE[name], found, path, strict, whole)
+    if name in _LISTS:
+        if not isinstance(found, list):
+            raise DecodeError(f"expected an array, got {shown(found)}", path, None, whole)
+        return tuple(_nested(Resource, each, f"{path}[{index}]", strict, whole) for index, each in enumerate(found))
+    if name == "job_progress":
+        progresses = _object(found, path, whole)
+        return {job: _nested(JobProgress, each, f"{path}.{job}", strict, whole) for job, each in progresses.items()}
+    return _converted(found, type_, path, whole)
+
+
+def _nested(type_: type[Value], found: Any, path: str, strict: bool, whole: Any, depth: int = 0) -> Value:
+    members = _object(found, path, whole)
+    if depth > _DEEPEST:
+        raise DecodeError("it is nested too deeply", path, None, whole)
+    values: dict[str, Any] = {}
+    for field in msgspec.structs.fields(type_):
+        if field.name == "extra" or members.get(field.name) is None:
+            if field.required:
+                raise DecodeError("it is missing", f"{path}.{field.name}", None, whole)
+            continue
+        value, place = members[field.name], f"{path}.{field.name}"
+        if field.name == "current_task":
+            values[field.name] = _nested(JobProgress, value, place, strict, whole, depth + 1)
+        else:
+            values[field.name] = _converted(value, field.type, place, whole)
+    extra = {key: value for key, value in members.items() if key not in values}
+    return type_(**values, extra=extra)
+
+
+def _converted(found: Any, type_: Any, path: str, whole: Any) -> Any:
+    try:
+        return msgspec.convert(found, type_, dec_hook=_dec_hook)
+    except msgspec.ValidationError as error:
+        reason, _, place = str(error).partition(" - at `$")
+        raise DecodeError(reason[:1].lower() + reason[1:], path + place.rstrip("`"), None, whole) from None
+
+
+def _dec_hook(type_: type, found: Any) -> Any:
+    if type_ is JobProfile and isinstance(found, dict):
+        return JobProfile(found)
+    raise ValueError(f"expected an object, got {shown(found)}")
+
+
+def _object(found: Any, path: str, whole: Any) -> dict[str, Any]:
+    if not isinstance(found, dict):
+        raise DecodeError(f"expected an object, got {shown(found)}", path, None, whole)
+    return found
+
+
+def _number(found: Any, path: str, whole: Any) -> float:
+    if type(found) not in (int, float):
+        raise DecodeError(f"expected a number, got {shown(found)}", path, None, whole)
+    try:
+        return float(found)
+    except OverflowError:
+        raise DecodeError("expected a number that a double can hold", path, None, whole) from None
+
+
+# Writing
+
+
+def entry_of(row: EventRow, event: Any, names: list[str], others: list[str], version: Version) -> dict[str, Any]:
+    """An event as nested dicts, with all that is unknown in it."""
+    refuse_other_fields(row, event, others, version)
+    keys = {field.name: field.on_wire for field in row.fields or ()}
+    required = {field.name for field in row.fields or () if field.required}
+    data: dict[str, Any] = {}
+    for name in names:
+        value = getattr(event, name)
+        if value is not None or name in required:
+            data[keys[name]] = _plain(value)
+    data.update(event.extra)
+    return {"timestamp": event.timestamp, "type": row.type, "data": data, **event.beside}
+
+
+def refuse_other_fields(row: EventRow, event: Any, others: list[str], version: Version) -> None:
+    """Raise `EncodeError` for a field that this version does not have."""
+    for other in others:
+        if getattr(event, other) is not None:
+            raise EncodeError(no_such_field(row, other, version), other)
+
+
+def _plain(value: Any) -> Any:
+    """A value as dicts and lists, unless msgspec can write it as it stands."""
+    if isinstance(value, Job | Resource):
+        return _members(value) if value.extra else value
+    if isinstance(value, JobProgress):
+        return _members(value)
+    if type(value) is tuple:
+        return [_plain(each) for each in value]
+    if type(value) is dict:
+        return {key: _plain(each) for key, each in value.items()}
+    return value
+
+
+def _members(value: Any) -> dict[str, Any]:
+    names = [name for name in value.__struct_fields__ if name != "extra"]
+    members = {name: _plain(found) for name in names if (found := getattr(value, name)) is not None}
+    return {**members, **value.extra}
+
+
+def refuse_what_is_not_finite(value: Any, path: str = "") -> None:
+    """Raise `EncodeError` for a number that JSON cannot hold: msgspec writes `null` for it."""
+    if type(value) is float:
+        if not isfinite(value):
+            raise EncodeError(f"JSON has no {value}", path)
+    elif isinstance(value, Value):
+        for name in value.__struct_fields__:
+            refuse_what_is_not_finite(getattr(value, name), f"{path}.{name}" if path else name)
+    elif isinstance(value, JobProfile):
+        refuse_what_is_not_finite(value.fields, path)
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            refuse_what_is_not_finite(each, f"{path}.{key}")
+    elif isinstance(value, list | tuple):
+        for index, each in enumerate(value):
+            refuse_what_is_not_finite(each, f"{path}[{index}]")
+
+
+# Words
+
+
+def _written(version: Version) -> str:
+    return ".".join(map(str, (*version, 0)[:2] if len(version) == 1 else version))
+
+
+def no_such_event(row: EventRow, version: Version) -> str:
+    """Why this version does not have an event."""
+    if version < row.since:
+        return f"{row.type} exists from {_written(row.since)} on, not in {_written(version)}"
+    hint = f"; it is called {row.successor} since" if row.successor else ""
+    return f"{row.type} does not exist any more in {_written(version)}{hint}"
+
+
+def no_such_field(row: EventRow, name: str, version: Version) -> str:
+    """Why this version does not have a field."""
+    field = next(field for field in row.fields or () if field.name == name)
+    if version < field.since:
+        return f"{row.type} has it from {_written(field.since)} on, not in {_written(version)}"
+    return f"{row.type} does not have it any more in {_written(version)}"

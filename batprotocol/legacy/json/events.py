@@ -1,0 +1,488 @@
+"""The events of the JSON protocol in its own words: `JOB_SUBMITTED` is `JobSubmitted`, and so on; and the message.
+
+An event holds the fields of all versions; `versions` tells which of them exist in which. What comes beside its
+`timestamp`, `type` and `data` is kept in `beside`, what is unknown in its data in `extra`. They are made with keywords.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from batprotocol.legacy.json.values import Job, JobProfile, JobProgress, Resource
+from batprotocol.model.fields import TupleOf
+from batprotocol.model.value import Value, tuples_into
+
+__all__ = [
+    "Answer",
+    "CallMeLater",
+    "ChangeJobState",
+    "Event",
+    "ExecuteJob",
+    "FromJobMsg",
+    "JobCompleted",
+    "JobKilled",
+    "JobSubmitted",
+    "KillJob",
+    "Message",
+    "Notify",
+    "OtherEvent",
+    "Query",
+    "QueryReply",
+    "QueryRequest",
+    "RegisterJob",
+    "RegisterProfile",
+    "RejectJob",
+    "RequestedCall",
+    "ResourceStateChanged",
+    "SetJobMetadata",
+    "SetResourceState",
+    "SimulationBegins",
+    "SimulationEnds",
+    "SubmitJob",
+    "SubmitProfile",
+    "ToJobMsg",
+]
+
+
+class Event(Value, frozen=True, tag=False):
+    """What all events have.
+
+    Args:
+        timestamp: when, in simulated seconds.
+    """
+
+    timestamp: float
+
+
+# Both sides
+
+
+class Query(Event, frozen=True):
+    """Both sides: asks the other one something.
+
+    Args:
+        requests: what is asked, by its name: `consumed_energy` of Batsim, `estimate_waiting_time` of the scheduler.
+    """
+
+    requests: Mapping[str, Any]
+    extra: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+
+
+class Answer(Event, frozen=True):
+    """Both sides: the answer to a `Query`.
+
+    Args:
+        answers: what was asked, by its name.
+    """
+
+    answers: Mapping[str, Any]
+    beside: Mapping[str, Any] = {}
+
+    @property
+    def consumed_energy(self) -> float | None:
+        """The energy that was used since the beginning, in joules, None if that is not what was asked."""
+        return _joules(self.answers)
+
+
+class Notify(Event, frozen=True):
+    """Both sides: something that needs no answer.
+
+    Args:
+        type: what: `submission_finished`, `registration_finished`, `no_more_static_job_to_submit`,
+            `event_machine_unavailable`, or the type of an external event that the user made up.
+        extra: what else is said, such as `resources` for machines that become available.
+    """
+
+    type: str
+    extra: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+
+
+# Batsim
+
+
+class SimulationBegins(Event, frozen=True):
+    """Batsim: the simulation begins; here is the platform.
+
+    Args:
+        nb_resources: how many hosts there are.
+        config: the configuration; nested before 3.0, flat and hyphenated since.
+        allow_time_sharing: whether several jobs may share a host.
+        resources_data: the hosts.
+        hpst_host: the host of the high-performance storage tier, if there is one.
+        lcst_host: the host of the large-capacity storage tier, if there is one.
+        nb_compute_resources: how many hosts compute.
+        nb_storage_resources: how many hosts store.
+        allow_compute_sharing: whether several jobs may share a host that computes.
+        allow_storage_sharing: whether several jobs may share a host that stores.
+        compute_resources: the hosts that compute.
+        storage_resources: the hosts that store.
+        workloads: the files of the workloads, by their names.
+        profiles: the profiles of each workload, by their names.
+    """
+
+    nb_resources: int | None = None
+    config: Mapping[str, Any] | None = None
+    allow_time_sharing: bool | None = None
+    resources_data: tuple[Resource, ...] | None = None
+    hpst_host: Resource | None = None
+    lcst_host: Resource | None = None
+    nb_compute_resources: int | None = None
+    nb_storage_resources: int | None = None
+    allow_compute_sharing: bool | None = None
+    allow_storage_sharing: bool | None = None
+    compute_resources: tuple[Resource, ...] | None = None
+    storage_resources: tuple[Resource, ...] | None = None
+    workloads: Mapping[str, Any] | None = None
+    profiles: Mapping[str, Mapping[str, JobProfile]] | None = None
+    extra: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+
+    @property
+    def hosts(self) -> tuple[Resource, ...]:
+        """The hosts that compute, whatever the version calls them."""
+        return (self.resources_data if self.compute_resources is None else self.compute_resources) or ()
+
+
+class SimulationEnds(Event, frozen=True):
+    """Batsim: the simulation has ended. The scheduler answers once more."""
+
+    extra: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+
+
+class JobSubmitted(Event, frozen=True):
+    """Batsim: a job was submitted.
+
+    Args:
+        job_id: the job, `workload!job`.
+        job: what it asks for; None if it is in Redis.
+        profile: its profile, if profiles are forwarded.
+    """
+
+    job_id: str
+    job: Job | None = None
+    profile: JobProfile | None = None
+    extra: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+
+
+class JobCompleted(Event, frozen=True):
+    """Batsim: a job has ended. Before 2.0, killed jobs have no such event.
+
+    Args:
+        job_id: the job, `workload!job`.
+        status: "SUCCESS", "FAILED" or "TIMEOUT".
+        job_state: `COMPLETED_SUCCESSFULLY`, `COMPLETED_FAILED`, `COMPLETED_WALLTIME_REACHED`, `COMPLETED_KILLED`.
+        return_code: 0 for success.
+        kill_reason: why it was killed, or "".
+        alloc: the hosts that it ran on.
+    """
+
+    job_id: str
+    status: str | None = None
+    job_state: str | None = None
+    return_code: int | None = None
+    kill_reason: str | None = None
+    alloc: str | None = None
+    extra: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+
+
+class JobKilled(Event, frozen=True):
+    """Batsim: these jobs were killed as asked, or had ended meanwhile.
+
+    Args:
+        job_ids: the jobs.
+        job_progress: how far those came that were really killed.
+    """
+
+    job_ids: tuple[str, ...]
+    job_progress: Mapping[str, JobProgress] | None = None
+    extra: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+
+
+class ResourceStateChanged(Event, frozen=True):
+    """Batsim: these hosts have reached the power state that was asked for.
+
+    Args:
+        resources: the hosts.
+        state: the power state, a number in text.
+    """
+
+    resources: str
+    state: str
+    extra: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+
+
+class QueryReply(Event, frozen=True):
+    """Batsim: the answer to a `QueryRequest`.
+
+    Args:
+        answers: what was asked; the energy is called `energy_consumed`, and in the documentation `consumed_energy`.
+    """
+
+    answers: Mapping[str, Any]
+    beside: Mapping[str, Any] = {}
+
+    @property
+    def consumed_energy(self) -> float | None:
+        """The energy that was used since the beginning, in joules, None if that is not what was asked."""
+        return _joules(self.answers)
+
+
+class RequestedCall(Event, frozen=True):
+    """Batsim: here is the call that was asked for."""
+
+    extra: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+
+
+class FromJobMsg(Event, frozen=True):
+    """Batsim: a job with a profile `send` says this.
+
+    Args:
+        job_id: the job.
+        msg: what it says.
+    """
+
+    job_id: str
+    msg: Any
+    extra: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+
+
+# The scheduler
+
+
+class QueryRequest(Event, frozen=True):
+    """Scheduler: asks Batsim something.
+
+    Args:
+        requests: what is asked, by its name, as Batsim takes it; or as documented, inside of `requests`.
+    """
+
+    requests: Mapping[str, Any]
+    beside: Mapping[str, Any] = {}
+
+
+class RejectJob(Event, frozen=True):
+    """Scheduler: this job will not be executed.
+
+    Args:
+        job_id: a submitted job.
+    """
+
+    job_id: str
+    extra: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+
+
+class ExecuteJob(Event, frozen=True):
+    """Scheduler: execute this job on these hosts.
+
+    Args:
+        job_id: a submitted job.
+        alloc: the hosts.
+        mapping: for each executor, the place of its host in the allocation; numbers or numbers in texts.
+        storage_mapping: for each storage that the profile names, the number of the host.
+        additional_io_job: `profile_name`, `alloc` and maybe `profile` of transfers to be merged into the job.
+    """
+
+    job_id: str
+    alloc: str
+    mapping: Mapping[str, Any] | None = None
+    storage_mapping: Mapping[str, Any] | None = None
+    additional_io_job: Mapping[str, Any] | None = None
+    extra: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+
+
+class CallMeLater(Event, frozen=True):
+    """Scheduler: call me at that time.
+
+    Args:
+        time: when, in simulated seconds; the wire calls it `timestamp`.
+    """
+
+    time: float
+    extra: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+
+
+class KillJob(Event, frozen=True):
+    """Scheduler: kill these jobs.
+
+    Args:
+        job_ids: running jobs.
+    """
+
+    job_ids: tuple[str, ...]
+    extra: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+
+
+class SubmitJob(Event, frozen=True):
+    """Scheduler: here is a new job, until 2.x.
+
+    Args:
+        job_id: its name, `workload!job`.
+        job: what it asks for; None if it is in Redis.
+        profile: its profile, if that is new.
+    """
+
+    job_id: str
+    job: Job | None = None
+    profile: JobProfile | None = None
+    extra: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+
+
+class SubmitProfile(Event, frozen=True):
+    """Scheduler: here is a new profile, in 1.4 and 2.x.
+
+    Args:
+        workload_name: the workload that it is for.
+        profile_name: its name.
+        profile: the profile.
+    """
+
+    workload_name: str
+    profile_name: str
+    profile: JobProfile
+    extra: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+
+
+class RegisterJob(Event, frozen=True):
+    """Scheduler: here is a new job, from 3.0 on.
+
+    Args:
+        job_id: its name, `workload!job`.
+        job: what it asks for; None if it is in Redis.
+    """
+
+    job_id: str
+    job: Job | None = None
+    extra: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+
+
+class RegisterProfile(Event, frozen=True):
+    """Scheduler: here is a new profile, from 3.0 on.
+
+    Args:
+        workload_name: the workload that it is for.
+        profile_name: its name.
+        profile: the profile.
+    """
+
+    workload_name: str
+    profile_name: str
+    profile: JobProfile
+    extra: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+
+
+class SetResourceState(Event, frozen=True):
+    """Scheduler: bring these hosts into that power state.
+
+    Args:
+        resources: the hosts.
+        state: the power state, a number in text.
+    """
+
+    resources: str
+    state: str
+    extra: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+
+
+class ChangeJobState(Event, frozen=True):
+    """Scheduler: let that be the state of this job.
+
+    Args:
+        job_id: the job.
+        job_state: the state.
+        kill_reason: why, for `COMPLETED_KILLED`.
+    """
+
+    job_id: str
+    job_state: str
+    kill_reason: str | None = None
+    extra: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+
+
+class SetJobMetadata(Event, frozen=True):
+    """Scheduler: write this beside the job in Batsim's results.
+
+    Args:
+        job_id: the job.
+        metadata: the text.
+    """
+
+    job_id: str
+    metadata: str
+    extra: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+
+
+class ToJobMsg(Event, frozen=True):
+    """Scheduler: tells a job with a profile `recv` this.
+
+    Args:
+        job_id: the job.
+        msg: what it is told.
+    """
+
+    job_id: str
+    msg: str
+    extra: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+
+
+class OtherEvent(Event, frozen=True):
+    """An event that no version of the protocol has, such as a fork's.
+
+    Args:
+        type: what it is called on the wire.
+        data: all that it holds.
+    """
+
+    type: str
+    data: Any
+    beside: Mapping[str, Any] = {}
+
+
+class Message(Value, frozen=True):
+    """The events of one turn, and its time.
+
+    Args:
+        now: the time at which it is sent, in simulated seconds.
+        events: the events, each with a `timestamp` <= `now`, in ascending order. None is called NOP.
+        extra: whatever else is in the message.
+
+    >>> Message(1.5)
+    Message(now=1.5, events=(), extra={})
+    """
+
+    now: float
+    events: TupleOf[Event] = ()  # type: ignore[assignment]
+    extra: Mapping[str, Any] = {}
+
+    def __post_init__(self) -> None:
+        if type(self.events) is not tuple:
+            tuples_into(self, "events")
+
+
+def _joules(answers: Mapping[str, Any]) -> float | None:
+    value = answers.get("consumed_energy", answers.get("energy_consumed"))
+    try:
+        return None if value is None or isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None

@@ -1,0 +1,64 @@
+"""A scheduler of this library behind a bridge: with the conversation that today's rules are checked in.
+
+It knows what a scheduler looks like from outside, as simulators do, and nothing of its methods.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Protocol
+
+from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
+from batprotocol.errors import RuleViolation
+from batprotocol.model import Message
+
+__all__ = ["Judged", "Player"]
+
+logger = logging.getLogger("batprotocol.legacy")
+
+
+class Player(Protocol):
+    """What shares a conversation with whoever runs it, as `edc.Scheduler` does."""
+
+    def hello(self, text: str, /) -> Message:
+        """The first message, for these initialization data."""
+
+    def player(self, conversation: Conversation, /) -> Callable[[Message], Message]:
+        """What gives the reply to a message that the conversation knows, and tells the conversation of it."""
+
+
+class Judged:
+    """A scheduler, and the conversation that it has: a decision component for `bridge.drive`.
+
+    Args:
+        player: the scheduler.
+        rules: the rule set of today's protocol that both sides are checked with.
+
+    `RuleViolation` is raised for what the scheduler must not say; what Batsim says holds, and is logged once if odd.
+    """
+
+    def __init__(self, player: Player, rules: str = DEFAULT_RULE_SET) -> None:
+        self.conversation = Conversation(rules)
+        self._player = player
+        self._answer: Callable[[Message], Message] | None = None
+        self._told: set[str] = set()
+
+    def hello(self, text: str) -> Message:
+        """The first message, for these initialization data."""
+        self.conversation.begin(text)
+        hello = self._player.hello(text)
+        fatal = [violation for violation in self.conversation.hello(hello) if violation.is_fatal]
+        if fatal:
+            raise RuleViolation(fatal)
+        self._answer = self._player.player(self.conversation)
+        return hello
+
+    def answer(self, message: Message) -> Message:
+        """The reply to a message."""
+        assert self._answer is not None, "the hello comes first"
+        for violation in self.conversation.receive(message):
+            logger.log(logging.DEBUG if violation.rule in self._told else logging.WARNING, "%s", violation)
+            self._told.add(violation.rule)
+            self.conversation.doubtful = self.conversation.doubtful or violation.is_fatal
+        return self._answer(message)

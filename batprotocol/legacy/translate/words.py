@@ -1,0 +1,150 @@
+"""Values of one protocol in the words of the other: jobs, profiles, progress, hosts. No state, and no events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from math import ceil, isfinite
+from typing import Any
+
+from batprotocol import model
+from batprotocol.legacy.json.values import Job, JobProgress, Resource
+
+__all__ = [
+    "extra_of",
+    "full_profile",
+    "host_of",
+    "job_to_new",
+    "job_to_old",
+    "milliseconds",
+    "pairs",
+    "progress_to_new",
+    "progress_to_old",
+    "resource_of",
+    "sleep_states",
+]
+
+
+def milliseconds(time: float) -> int:
+    """The first whole millisecond that is not before this time: times of calls are whole numbers today."""
+    return ceil(round(time * 1000, 6))
+
+
+# Jobs
+
+
+def job_to_old(job_id: str, job: model.Job, subtime: float) -> Job:
+    """A job of today, as the older workload files have it."""
+    profile = job.profile_id.rpartition("!")[2]
+    if not job.extra_data:
+        return Job(job_id, profile, job.resource_request, subtime, job.walltime)
+    try:
+        found = json.loads(job.extra_data)
+    except (ValueError, RecursionError):
+        found = None
+    extra = found if isinstance(found, dict) else {"extra_data": job.extra_data}
+    extra = {key: value for key, value in extra.items() if key not in Job.__struct_fields__}
+    return Job(job_id, profile, job.resource_request, subtime, job.walltime, extra)
+
+
+def job_to_new(job_id: str, job: Job) -> model.Job:
+    """A job of the older workload files, as it is today."""
+    walltime = job.walltime if job.walltime is not None and job.walltime > 0 else None
+    profile = job.profile or ""
+    workload = job_id.partition("!")[0]
+    return model.Job(
+        resource_request=job.res or 0,
+        walltime=walltime,
+        extra_data=extra_of(job),
+        profile_id=profile if "!" in profile else f"{workload}!{profile}",
+    )
+
+
+def extra_of(job: Job) -> str:
+    """What else the workload file says of a job, as text."""
+    if not job.extra:
+        return ""
+    only = job.extra.get("extra_data")
+    return only if len(job.extra) == 1 and isinstance(only, str) else json.dumps(job.extra)
+
+
+def full_profile(workload: str, profile: model.Profile) -> model.Profile:
+    """A profile whose parts are named in full."""
+    if not isinstance(profile, model.SequentialCompositionProfile):
+        return profile
+    names = tuple(name if "!" in name else f"{workload}!{name}" for name in profile.profile_ids)
+    return model.SequentialCompositionProfile(repetition_count=profile.repetition_count, profile_ids=names)
+
+
+# Progress
+
+
+def progress_to_old(
+    progress: model.KillProgress, before: bool, length_of: Callable[[str], int | None], depth: int = 0
+) -> JobProgress:
+    """How far a job had come. The index of the task counted repetitions, too, once."""
+    name = progress.profile_id.rpartition("!")[2]
+    old, new = (name, None) if before else (None, name)
+    if isinstance(progress, model.KillProgressSequentialProfile) and depth < 50:
+        index = progress.current_task_index
+        task = progress_to_old(progress.current_task_progress, before, length_of, depth + 1)
+        return JobProgress(old, new, None, index, task)
+    value = progress.progress if isinstance(progress, model.KillProgressAtomicProfile) else None
+    return JobProgress(old, new, value)
+
+
+def progress_to_new(progress: JobProgress, workload: str, depth: int = 0) -> model.KillProgress:
+    """How far a job had come, as it is said today."""
+    name = f"{workload}!{progress.name or ''}"
+    if progress.current_task is not None and depth < 50:
+        task = progress_to_new(progress.current_task, workload, depth + 1)
+        return model.KillProgressSequentialProfile(name, 0, max(progress.current_task_index or 0, 0), task)
+    value = progress.progress if progress.progress is not None and isfinite(progress.progress) else -1.0
+    return model.KillProgressAtomicProfile(name, value)
+
+
+# Hosts
+
+
+def pairs(properties: tuple[model.HostProperty, ...] | None) -> dict[str, str]:
+    """Properties as a mapping."""
+    return {each.key: each.value for each in properties or ()}
+
+
+def resource_of(host: model.Host, version: tuple[int, ...]) -> Resource:
+    """A host of today, as it was told once. What the older Batsims called a property has its older name, too."""
+    properties = pairs(host.properties)
+    if "wattage_per_state" in properties:
+        properties.setdefault("watt_per_state", properties["wattage_per_state"])
+    zone = pairs(host.zone_properties) if version >= (4,) else None
+    return Resource(host.id, host.name, host.state.name.lower(), properties, zone)
+
+
+def host_of(resource: Resource) -> model.Host:
+    """A host as it was told once, in the words of today. How fast it is was not told."""
+    states = model.HostState.__members__
+    properties = resource.properties or {}
+    watts = properties.get("wattage_per_state", properties.get("watt_per_state"))
+    count = watts.count(",") + 1 if isinstance(watts, str) else 1
+    return model.Host(
+        id=resource.id,
+        name=resource.name,
+        pstate_count=count,
+        state=model.HostState[states[(resource.state or "").upper()].name]
+        if (resource.state or "").upper() in states
+        else model.HostState.IDLE,
+        properties=tuple(model.HostProperty(key, str(value)) for key, value in properties.items()),
+        zone_properties=tuple(
+            model.HostProperty(key, str(value)) for key, value in (resource.zone_properties or {}).items()
+        ),
+        computation_speed=(),
+    )
+
+
+def sleep_states(properties: Mapping[str, Any], places: slice = slice(0, 1)) -> frozenset[int]:
+    """The power states in which a host sleeps, the first ones of `sleep:on:off, ...`; or those at other places."""
+    text = properties.get("sleep_pstates")
+    if not isinstance(text, str):
+        return frozenset()
+    found = [part.strip() for each in text.split(",") for part in each.split(":")[places]]
+    return frozenset(int(each) for each in found if each.isdecimal() and len(each) < 9)

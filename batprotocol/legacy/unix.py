@@ -1,0 +1,153 @@
+"""Unix sockets for the text protocol: Batsim listens, the scheduler connects, and each message is behind its size.
+
+Reads and waits are bounded: a peer that is gone, silent or says that a message has 4 GiB ends in an error.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+from batprotocol.errors import DecodeError, PeerGone, PeerSilent
+from batprotocol.legacy.text.codec import Stream
+from batprotocol.sockets.endpoints import refuse_bad_endpoint
+
+__all__ = ["Line"]
+
+_TICK: Final = 0.2
+_CHUNK: Final = 2**16
+
+
+class Line:
+    """One end of a Unix socket.
+
+    Args:
+        path: where the socket is.
+        listens: whether it is Batsim's end, which others connect to; else it connects, as soon as someone listens.
+        timeout: how many seconds to wait for each message; None: for ever.
+        who: what to call the other one in errors.
+        on_wait: called every 0.2 seconds while waiting; what it raises ends the wait.
+
+    Raises:
+        OSError: nobody can listen there.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        listens: bool,
+        timeout: float | None = None,
+        who: str = "the other one",
+        on_wait: Callable[[], None] | None = None,
+    ) -> None:
+        self._path = path
+        self._timeout = timeout
+        self._who = who
+        self._on_wait = on_wait
+        self._stream = Stream()
+        self._ready: list[bytes] = []
+        self._line: socket.socket | None = None
+        self._door: socket.socket | None = None
+        if listens:
+            refuse_bad_endpoint(f"ipc://{path}")
+            self._door = socket.socket(socket.AF_UNIX)
+            self._door.settimeout(_TICK)
+            try:
+                with suppress(FileNotFoundError):
+                    os.unlink(path)  # nobody listens to it any more
+                self._door.bind(path)
+                self._door.listen(1)
+            except OSError as error:
+                self._door.close()
+                raise OSError(error.errno, os.strerror(error.errno or errno.EINVAL), path) from None
+
+    def send(self, content: bytes) -> None:
+        """Send a message. PeerGone if nobody is there any more."""
+        line = self._connected()
+        view = memoryview(len(content).to_bytes(4, sys.byteorder) + content)
+        began = time.monotonic()
+        while view:
+            try:
+                view = view[line.send(view) :]
+            except TimeoutError:
+                self._look_around(began)
+            except OSError:
+                raise self._gone() from None
+
+    def receive(self) -> bytes:
+        """The next message.
+
+        Raises:
+            DecodeError: it says that it is larger than a message can be.
+            PeerGone, PeerSilent: there is none.
+        """
+        line, began = self._connected(), time.monotonic()
+        while not self._ready:
+            try:
+                data = line.recv(_CHUNK)
+            except TimeoutError:
+                self._look_around(began)
+                continue
+            except OSError:
+                raise self._gone() from None
+            if not data:
+                raise self._gone()
+            self._ready += self._stream.feed(data)
+        return self._ready.pop(0)
+
+    def exchange(self, content: bytes) -> bytes:
+        """Send a message, and wait for the answer. `DecodeError` if something was said before it was asked for."""
+        if self._ready:
+            raise DecodeError(f"{self._who} speaks out of turn")
+        self.send(content)
+        return self.receive()
+
+    def _gone(self) -> PeerGone:
+        return PeerGone(f"{self._who} at {self._path} closed the connection")
+
+    def _connected(self) -> socket.socket:
+        began = time.monotonic()
+        while self._line is None:
+            if self._door is not None:
+                with suppress(TimeoutError):
+                    self._line, _ = self._door.accept()
+            else:
+                line = socket.socket(socket.AF_UNIX)
+                try:
+                    line.connect(self._path)
+                    self._line = line
+                except OSError:
+                    line.close()
+                    time.sleep(0.02)
+            if self._line is None:
+                self._look_around(began)
+            else:
+                self._line.settimeout(_TICK)
+        return self._line
+
+    def _look_around(self, began: float) -> None:
+        if self._on_wait is not None:
+            self._on_wait()
+        if self._timeout is not None and time.monotonic() - began > self._timeout:
+            raise PeerSilent(f"{self._who} at {self._path} has said nothing for {self._timeout:g} seconds")
+
+    def limit(self, seconds: float) -> None:
+        """Wait for the next messages that long, and do nothing else meanwhile."""
+        self._timeout, self._on_wait = seconds, None
+
+    def close(self) -> None:
+        """Give everything back. Closing twice does nothing."""
+        if self._line is not None:
+            self._line.close()
+        if self._door is not None:
+            self._door.close()
+            with suppress(FileNotFoundError):
+                os.unlink(self._path)
+            self._door = None

@@ -1,0 +1,102 @@
+"""Bytes of any older protocol: which one they are of, and the codec of it by its name.
+
+A name is that of Batsim's version ("4.2.1", "1.4.0"), or "text-0" to "text-3".
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TypeAlias
+
+from batprotocol.errors import DecodeError, EncodeError, shown
+from batprotocol.legacy.json import codec as json_codec
+from batprotocol.legacy.json import events as json_events
+from batprotocol.legacy.json.versions import EVENTS
+from batprotocol.legacy.text import codec as text_codec
+from batprotocol.legacy.text import events as text_events
+
+__all__ = ["Message", "decode", "detect", "encode", "is_text"]
+
+Message: TypeAlias = json_events.Message | text_events.Message
+"""A message of either."""
+
+_TEXT_VERSION = re.compile(r"text(?:-[0-3])?")
+_TEXT = re.compile(rb"[0-9]{1,9}:[0-9][0-9.eE+-]*\|", re.DOTALL)
+_MESSAGE = re.compile(rb'\s*\{\s*"(?:now|events)"\s*:')
+_EVENT = re.compile(rb'"(?:type|data)"\s*:')
+_TYPES = {row.type.encode() for row in EVENTS}
+
+
+def is_text(version: str) -> bool:
+    """Whether this names a version of the text protocol: "text", "text-0" ... "text-3"."""
+    return _TEXT_VERSION.fullmatch(version) is not None
+
+
+def decode(data: bytes, version: str = "4.2", *, strict: bool = False) -> Message:
+    """Read a message of an older protocol.
+
+    Args:
+        data: the bytes; of the text protocol, without the size before them or with it.
+        version: "4.2.1", "1.4.0" and so on, or "text-3".
+        strict: whether what this version does not have is refused, see `json.codec.decode` and `text.codec.decode`.
+
+    Raises:
+        DecodeError: this is no message; it tells where.
+        ValueError: there is no such version.
+
+    >>> decode(b"3:2.0|2.0:N", "text-3")
+    Message(version=3, now=2.0, events=(Nop(timestamp=2.0),))
+    """
+    if not is_text(version):
+        return json_codec.decode(data, version, strict=strict)
+    if _is_framed(data):
+        return text_codec.decode_frame(data, strict=strict)
+    message = text_codec.decode(data, strict=strict)
+    if strict and version != "text" and version != f"text-{message.version}":
+        raise DecodeError(f"expected version {version[-1]}, found {message.version}", "version", 0)
+    return message
+
+
+def encode(message: Message, version: str = "4.2") -> bytes:
+    """Write a message of an older protocol; of the text protocol, without the size before it.
+
+    Args:
+        message: the message.
+        version: "4.2.1", "1.4.0" and so on, or "text-3".
+
+    Raises:
+        EncodeError: this version cannot say it; it tells where.
+        ValueError: there is no such version.
+    """
+    if is_text(version):
+        if not isinstance(message, text_events.Message):
+            raise EncodeError(f"expected a message of the text protocol, got {shown(message)}")
+        return text_codec.encode(message)
+    if not isinstance(message, json_events.Message):
+        raise EncodeError(f"expected a message of the JSON protocol, got {shown(message)}")
+    return json_codec.encode(message, version)
+
+
+def _is_framed(data: bytes) -> bool:
+    """Whether a message is behind its size."""
+    return len(data) > 4 and int.from_bytes(data[:4], sys.byteorder) == len(data) - 4
+
+
+def detect(data: bytes) -> str | None:
+    """Which older protocol these bytes are of, as far as their beginning tells: "json", "text", "frame" or None.
+
+    "frame" is a message of the text protocol behind its size. A JSON message without events is one of today's protocol,
+    too; it is for others to tell then.
+
+    >>> detect(b'{"now":0,"events":[{"timestamp":0,"type":"NOTIFY","data":{}}]}'), detect(b"3:0.0|0.0:A")
+    ('json', 'text')
+    """
+    if _TEXT.match(data):
+        return "text"
+    if _is_framed(data) and _TEXT.match(data[4:]):
+        return "frame"
+    head = data[:4096]
+    if _MESSAGE.match(head) and b'"event_type"' not in head and _EVENT.search(head):
+        return "json"
+    return None

@@ -1,0 +1,116 @@
+"""The ZeroMQ socket of a Batsim: it connects, asks, and waits for the answer with an eye on the connection.
+
+It must not know what the frames hold.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Final, TypeVar
+
+import zmq
+
+from batprotocol.errors import DecodeError, PeerGone, PeerSilent
+
+__all__ = ["Requester"]
+
+_TICK: Final = 0.2
+"""Seconds after which a wait looks around: for signals, and for a connection that was closed."""
+_LINGER: Final = 500
+_GRACE: Final = 1.0
+"""Seconds that a closed connection has to come back before its component is taken for gone."""
+
+_Requester = TypeVar("_Requester", bound="Requester")
+
+
+class Requester:
+    """A connection to someone who listens at an endpoint. Use it in a `with`, which closes the connection.
+
+    Args:
+        endpoint: where they listen: `tcp://127.0.0.1:28000`, `ipc:///tmp/edc.sock`. They may begin to do so later.
+        timeout: how many seconds to wait for each answer; None: for ever, as Batsim does.
+        who: what to call them in errors.
+        on_wait: called every 0.2 seconds while waiting; what it raises ends the wait.
+
+    Raises:
+        OSError: this is no endpoint.
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        *,
+        timeout: float | None = None,
+        who: str = "the decision component",
+        on_wait: Callable[[], None] | None = None,
+    ) -> None:
+        self.endpoint = endpoint
+        self.timeout = timeout
+        self._who = who
+        self._on_wait = on_wait
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._socket = self._context.socket(zmq.REQ)
+        self._socket.linger = _LINGER
+        self._socket.rcvtimeo = round(_TICK * 1000)
+        self._take = self._socket.recv
+        self._give = super(zmq.Socket, self._socket).send  # pyzmq wraps it to take more arguments
+        self._monitor = self._socket.get_monitor_socket(zmq.EVENT_CONNECTED | zmq.EVENT_DISCONNECTED)
+        self._gone_since: float | None = None
+        try:
+            self._socket.connect(endpoint)
+        except zmq.ZMQError as error:
+            self.close()
+            reason = "this is no endpoint, which would be tcp://127.0.0.1:28000 or ipc:///tmp/edc.sock, for example"
+            raise OSError(error.errno, reason, endpoint) from None
+
+    def exchange(self, data: bytes) -> bytes:
+        """Ask, and wait for the answer.
+
+        Raises:
+            DecodeError: the answer has several frames.
+            PeerGone, PeerSilent: there is no answer.
+        """
+        self._give(data)
+        began = time.monotonic()
+        while True:
+            try:
+                answer = self._take()
+                break
+            except zmq.Again:
+                self._look_around(began)
+        if self._socket.getsockopt(zmq.RCVMORE):
+            rest = self._socket.recv_multipart()
+            raise DecodeError(f"a message is one frame, {self._who} sent one of {1 + len(rest)}")
+        return answer
+
+    def _look_around(self, began: float) -> None:
+        if self._on_wait is not None:
+            self._on_wait()
+        while self._monitor.poll(0):
+            event = int.from_bytes(self._monitor.recv_multipart()[0][:2], "little")
+            self._gone_since = time.monotonic() if event == zmq.EVENT_DISCONNECTED else None
+        now = time.monotonic()
+        if self._gone_since is not None and now - self._gone_since > _GRACE:
+            raise PeerGone(f"{self._who} at {self.endpoint} closed the connection without an answer")
+        if self.timeout is not None and now - began > self.timeout:
+            raise PeerSilent(f"{self._who} at {self.endpoint} has not answered for {self.timeout:g} seconds")
+
+    def close(self) -> None:
+        """Close the connection."""
+        if not self._context.closed:
+            self._socket.disable_monitor()
+            self._monitor.close(linger=0)
+            self._socket.close()
+            self._context.term()
+
+    def __enter__(self: _Requester) -> _Requester:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None and not self._context.closed:
+            self._socket.linger = 0
+        self.close()

@@ -1,0 +1,158 @@
+"""pybatsim 3.2.1 from PyPI, unmodified, in a virtual environment of its own, against the embedded simulator.
+
+What it decides is compared with the recorded runs of the same schedulers with the real Batsim 4.2.1. It was made for a
+pyzmq that has no wheels for the Pythons of today; the recordings were made with a later one, and so are these runs.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from old_runs import OldRun, old_run
+from procset import ProcSet
+from support import DATA, ROOT, SHARED
+
+from batprotocol import model
+from batprotocol.legacy import decode
+from batprotocol.legacy import json_events as e
+from batprotocol.legacy.bridge import OldScheduler
+from batprotocol.legacy.translate import Options
+from batprotocol.simulator import read_platform, simulate
+
+WITHOUT_ENGINE = True
+pytestmark = pytest.mark.minutes
+
+INPUTS = SHARED / "inputs" if (SHARED / "inputs").is_dir() else DATA / "simulations" / "inputs"
+RUNS = {
+    "fillerSched": "fillerSched__test_delays__default",
+    "easyBackfill": "easyBackfill__test_delays__default",
+    "schedFiller": "schedFiller__test_various__fwd",
+    "fcfsSchedSleep": "fcfsSchedSleep__test_delays__E",
+}
+
+
+@pytest.fixture(scope="module")
+def pybatsim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program, installed from PyPI."""
+    folder = tmp_path_factory.mktemp("pybatsim")
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    install = [folder / "bin" / "python", "-m", "pip", "install", "-q"]
+    subprocess.run([*install, "--no-deps", "pybatsim==3.2.1"], check=True)
+    subprocess.run([*install, "procset", "docopt", "sortedcontainers", "pyzmq", "setuptools<81"], check=True)
+    return folder / "bin" / "pybatsim"
+
+
+def recorded(run: OldRun) -> dict[str, tuple[float, int]]:
+    """When each job was started, and on how many hosts."""
+    found = {}
+    for _, data in run.messages:
+        message = decode(data, run.version)
+        for event in message.events:
+            if isinstance(event, e.ExecuteJob):
+                found[event.job_id] = (message.now, len(ProcSet.from_str(event.alloc)))
+    return found
+
+
+@pytest.mark.parametrize("scheduler", RUNS)
+def test_it_starts_each_job_when_and_where_it_did_with_batsim_4(pybatsim: Path, scheduler: str) -> None:
+    run = old_run(RUNS[scheduler])
+    command = run.facts["batsim_cmd"]
+    energy = "-E" in command
+    platform = read_platform(
+        INPUTS / "platforms" / Path(command[command.index("-p") + 1]).name,
+        mmax=int(command[command.index("--mmax") + 1]) if "--mmax" in command else None,
+        energy=energy,
+    )
+    workload = INPUTS / "workloads" / Path(command[command.index("-w") + 1]).name
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen(
+        [pybatsim, scheduler, "-s", f"tcp://*:{port}", "-t", "60000"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    started: dict[str, tuple[float, int]] = {}
+
+    def on_turn(message: model.Message, reply: model.Message) -> None:
+        for event in reply.events:
+            if isinstance(event, model.ExecuteJobEvent):
+                started[event.job_id] = (reply.now, len(event.allocation.hosts))
+
+    options = Options(forward_profiles="--forward-profiles-on-submission" in command)
+    try:
+        with OldScheduler(f"tcp://127.0.0.1:{port}", "4.2.1", options, timeout=60) as end:
+            result = simulate(platform, workload, end, energy=energy, on_turn=on_turn)
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+        process.wait()
+    expected = recorded(run)
+    assert result.is_complete
+    assert started.keys() == expected.keys()
+    for job_id, (time, hosts) in expected.items():
+        assert started[job_id] == (pytest.approx(time, abs=1e-3), hosts), job_id
+
+
+BATSIM = """#!/bin/sh
+while [ $# -gt 0 ]; do
+  case $1 in
+    -s) endpoint=$2; shift ;;
+    -p) platform=$2; shift ;;
+    -w) workload=$2; shift ;;
+  esac
+  shift
+done
+exec {python} -m batprotocol simulate --protocol 4.2 --endpoint "tcp://127.0.0.1:${{endpoint##*:}}" \\
+    -p "$platform" -w "$workload" --energy --mmax 4 --forward-profiles-on-submission
+"""
+"""batsim-py starts the program `batsim` by itself: this one is the embedded simulator in its place."""
+
+FIRST_COME = """
+import sys
+from batsim_py import JobEvent, SimulatorHandler
+
+endpoint, platform, workload = sys.argv[1:]
+simulator, ended = SimulatorHandler(endpoint), []
+simulator.start(platform, workload)
+simulator.subscribe(JobEvent.COMPLETED, lambda job: ended.append((job.id, job.start_time)))
+while simulator.is_running:
+    for job in simulator.queue:
+        hosts = simulator.platform.get_not_allocated_hosts()
+        if len(hosts) >= job.res:
+            simulator.allocate(job.id, [host.id for host in hosts[: job.res]])
+    simulator.proceed_time()
+print(sorted(ended))
+"""
+
+
+def test_batsim_py_runs_with_the_embedded_simulator(tmp_path: Path) -> None:
+    """Its dependencies are pinned to versions that Pythons of today cannot have: it is installed without them."""
+    folder = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    install = [folder / "bin" / "python", "-m", "pip", "install", "-q"]
+    subprocess.run([*install, "setuptools<81", "wheel"], check=True)
+    subprocess.run([*install, "--no-deps", "--no-build-isolation", "batsim-py==1.0.5"], check=True)
+    subprocess.run([*install, "procset", "pandas", "pyzmq"], check=True)
+    batsim = tmp_path / "bin" / "batsim"
+    batsim.parent.mkdir()
+    batsim.write_text(BATSIM.format(python=sys.executable))
+    batsim.chmod(0o755)
+    (tmp_path / "first_come.py").write_text(FIRST_COME)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    inputs = [INPUTS / "platforms" / "energy_platform_homogeneous.xml", INPUTS / "workloads" / "test_delays.json"]
+    done = subprocess.run(
+        [folder / "bin" / "python", tmp_path / "first_come.py", f"tcp://localhost:{port}", *inputs],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PATH": f"{batsim.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)},
+    )
+    assert done.stdout.strip() == str([(f"w0!{number}", 3.0 * number) for number in range(10)]), done.stderr
