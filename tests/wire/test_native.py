@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from support import ROOT, recorded_messages
 
 import batprotocol
-from batprotocol import DecodeError, EncodeError, Message
+from batprotocol import DecodeError, Doubles, EncodeError, Host, Message, MessageBuilder
 from batprotocol.testing.strategies import messages
 from batprotocol.wire import binary, json
 
@@ -41,6 +41,29 @@ def test_both_engines_write_the_same_bytes_and_read_the_same_values(message: Mes
     data = binary.engine("native").encode(message)
     assert data == binary.engine("python").encode(message)
     assert outcome("native", data) == outcome("python", data)
+
+
+@st.composite
+def vectors_of_many_sizes(draw: st.DrawFn) -> Message:
+    """Messages with several vectors of doubles, short and long, alike and not, with texts of any length between."""
+    sizes = st.sampled_from([0, 1, 2, 8, 9, 127, 128, 129, 600, 20_000])
+    speeds = st.builds(lambda size, last: Doubles([1e9] * size + [last]), sizes, st.sampled_from([1.0, 2.0]))
+    names = st.text("aé€", max_size=9)
+    hosts = st.builds(lambda name, speed: Host(id=300, name=name, computation_speed=speed), names, speeds)
+    computing, storing = draw(st.lists(hosts, max_size=14)), draw(st.lists(hosts, max_size=2))
+    builder = MessageBuilder(1.0)
+    builder.add_simulation_begins(batsim_version=draw(names), computation_hosts=computing, storage_hosts=storing)
+    return builder.finish_message()
+
+
+@given(st.lists(vectors_of_many_sizes(), min_size=1, max_size=3))
+def test_long_vectors_come_to_the_same_place(several: list[Message]) -> None:
+    """They are copied last of all; and what is written in a message's memory is nothing to the next one."""
+    for message in several:
+        data = binary.engine("native").encode(message)
+        assert data == binary.engine("python").encode(message)
+        assert binary.engine("native").decode(data) == message
+        assert outcome("native", data) == outcome("python", data)
 
 
 @given(messages(), st.data())
