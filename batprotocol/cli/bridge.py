@@ -39,7 +39,7 @@ def bridge(
     from batprotocol.edc.signals import Interrupts
     from batprotocol.legacy.bridge import Component, drive
     from batprotocol.recording import Recorder
-    from batprotocol.simulator import connect
+    from batprotocol.simulator.peers import RemoteComponent
 
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
@@ -50,7 +50,7 @@ def bridge(
         reports = [one.report]
         other: Component
         if edc[1] is None:
-            other = stack.enter_context(connect(edc[0], timeout=timeout))
+            other = stack.enter_context(RemoteComponent(edc[0], timeout=timeout, on_wait=wait))
         else:
             scheduler = old_scheduler(stack, edc[0], edc[1], old, timeout, wait)
             reports.append(scheduler.report)
@@ -77,6 +77,7 @@ def drive_old(
     endpoint: str,
     protocol: str,
     interrupts: Interrupts,
+    init: str | None,
     timeout: float | None,
     record: str | os.PathLike[str] | None,
     on_bound: Callable[[str], None] | None,
@@ -99,7 +100,7 @@ def drive_old(
         if on_bound is not None:
             on_bound(getattr(one, "endpoint", endpoint))
         try:
-            drive(one, Judged(scheduler))
+            drive(one, Judged(scheduler, init=init))
         finally:
             _tell([one.report])
 

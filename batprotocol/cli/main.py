@@ -73,9 +73,9 @@ def _show_version(context: click.Context, parameter: click.Parameter, wanted: bo
 def batproto(context: click.Context) -> None:
     """Read, check and convert messages of batprotocol, the protocol between Batsim and schedulers.
 
-    FILE is a message file or a handshake frame, in whatever format; a directory or a .tar.xz archive of them;
-    run.tar.xz/00004-b2e.bin, a single member of an archive; or - for standard input. Messages may have up to 256 MiB,
-    and archives unpack to as much, or to 500 times their size.
+    FILE is a message file or a handshake frame, in whatever format and of whatever age, from the text before Batsim 1
+    on; a directory or a .tar.xz archive of them; run.tar.xz/00004-b2e.bin, a single member of an archive; or - for
+    standard input. Messages may have up to 256 MiB, and archives unpack to as much, or to 500 times their size.
 
     \b
     Examples:

@@ -80,7 +80,7 @@ def run(
                 if protocol is None:
                     drive(scheduler, bound, format, interrupts, init, DEFAULT_RULE_SET, timeout, record, ready, wait)
                 else:
-                    drive_old(scheduler, bound, protocol, interrupts, timeout, record, ready, wait)
+                    drive_old(scheduler, bound, protocol, interrupts, init, timeout, record, ready, wait)
                 if other:
                     with telling_of_signals(interrupts, f"after the simulation: {other.name} is ended"):
                         status = other.status_in_the_end(interrupts)

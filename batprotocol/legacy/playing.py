@@ -34,20 +34,22 @@ class Judged:
     Args:
         player: the scheduler.
         rules: the rule set of today's protocol that both sides are checked with.
+        init: initialization data for the scheduler, in place of what Batsim has for it.
 
     `RuleViolation` is raised for what the scheduler must not say; what Batsim says holds, and is logged once if odd.
     """
 
-    def __init__(self, player: Player, rules: str = DEFAULT_RULE_SET) -> None:
+    def __init__(self, player: Player, rules: str = DEFAULT_RULE_SET, init: str | None = None) -> None:
         self.conversation = Conversation(rules)
         self._player = player
+        self._init = init
         self._answer: Callable[[Message], Message] | None = None
         self._told: set[str] = set()
 
     def hello(self, text: str) -> Message:
         """The first message, for these initialization data."""
         self.conversation.begin(text)
-        hello = self._player.hello(text)
+        hello = self._player.hello(text if self._init is None else self._init)
         fatal = [violation for violation in self.conversation.hello(hello) if violation.is_fatal]
         if fatal:
             raise RuleViolation(fatal)

@@ -172,7 +172,10 @@ def connect_redis(host: str = "127.0.0.1", port: int = 6379, prefix: str = "defa
     """
     try:
         import redis
+        from redis.backoff import NoBackoff
+        from redis.retry import Retry
     except ImportError:
         raise ProtocolError("jobs in Redis need the package redis: pip install 'batprotocol[redis]'") from None
-    client: Redis = redis.Redis(host, port, socket_timeout=10, socket_connect_timeout=10)
+    once = Retry(NoBackoff(), 0)  # who is not there is not asked again and again
+    client: Redis = redis.Redis(host, port, socket_timeout=10, socket_connect_timeout=10, retry=once)
     return JobStore(_RedisValues(client), prefix)
