@@ -11,7 +11,8 @@
                   one function of the module each, which walks the tables of the schema; they know nothing of each other
    json_tokens.c  strings, numbers and words of JSON, for read_json.c
    binding.c      which value stands for which table, and how it is made and taken apart
-   texts.c        strings of bytes that were read */
+   texts.c        strings of bytes that were read
+   pieces.h       small pieces of memory, for write_binary.c */
 
 #ifndef BATPROTOCOL_ENGINE_H
 #define BATPROTOCOL_ENGINE_H

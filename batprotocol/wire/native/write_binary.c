@@ -5,6 +5,7 @@
    field's own type is left to the Python writer, which writes it after all or says what is wrong. */
 
 #include "binding.h"
+#include "pieces.h"
 
 /* A large vector of doubles: a gap in what is written, and what is to come there when all is copied into the bytes that
    the message becomes. So it is copied once. */
@@ -86,46 +87,6 @@ take(Writer *writer, size_t count)
     }
     writer->size += count;
     return writer->data + writer->room - writer->size;
-}
-
-static inline void
-put32(uint8_t *at, uint32_t value)
-{
-    memcpy(at, &value, sizeof value);
-}
-
-/* Clear what is small, such as a table, and a multiple of four: memset() takes a tenth of all writing for that. */
-static inline void
-clear(uint8_t *at, size_t size)
-{
-    for (; size >= 16; at += 16, size -= 16) {
-        memset(at, 0, 16);
-    }
-    if (size & 8) {
-        memset(at, 0, 8);
-        at += 8;
-    }
-    if (size & 4) {
-        memset(at, 0, 4);
-    }
-}
-
-/* Copy a vtable, whose size is a multiple of four. For as few bytes as that, what compilers make of a memcpy() of any
-   size takes longer than all else that is done for a table. */
-static inline void
-copy(uint8_t *at, const char *bytes, size_t size)
-{
-    for (; size >= 16; at += 16, bytes += 16, size -= 16) {
-        memcpy(at, bytes, 16);
-    }
-    if (size & 8) {
-        memcpy(at, bytes, 8);
-        at += 8;
-        bytes += 8;
-    }
-    if (size & 4) {
-        memcpy(at, bytes, 4);
-    }
 }
 
 static int write_table(Writer *writer, int number, PyObject *value, int depth);
