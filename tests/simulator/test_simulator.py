@@ -11,7 +11,7 @@ from conversations import at_once, ends, execute, hello, simulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from batprotocol import MessageBuilder
+from batprotocol import MessageBuilder, model
 from batprotocol.edc import Scheduler
 from batprotocol.errors import InputError, RuleViolation
 from batprotocol.model import (
@@ -436,3 +436,31 @@ def test_jobs_that_have_ended_are_forgotten() -> None:
         most = max(most, len(built._simulation.jobs))
         assert not any(type(event) is JobCompletedEvent and event.return_code for event in message.events)
     assert most <= 3
+
+
+class StopsPeriodic(Scheduler):
+    """Stops a periodic call at a time of its own."""
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+
+    def on_simulation_begins(self, event: model.SimulationBeginsEvent) -> None:
+        self.reply.add_call_me_later("often", model.Periodic(period=10))
+        self.reply.add_call_me_later("stop", model.OneShot(self.at))
+
+    def on_job_submitted(self, event: model.JobSubmittedEvent) -> None:
+        self.reply.add_reject_job(event.job_id)
+
+    def on_requested_call(self, event: model.RequestedCallEvent) -> None:
+        if event.call_me_later_id == "stop":
+            self.reply.add_stop_call_me_later("often")
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_stop_that_crosses_a_call_does_not_block(exact: bool) -> None:
+    """Batsim's server and its periodic calls each wait for the other to receive then, which the quirks follow."""
+    platform, workload = Platform.homogeneous(2, latency=0.5), Workload([StaticJob("1", 0.0, 1, DelayProfile(1.0))])
+    for at in range(40, 60):
+        assert simulate(platform, workload, StopsPeriodic(at), exact=exact).is_complete
+    with pytest.raises(RuleViolation, match="nothing can happen any more"):
+        simulate(platform, workload, StopsPeriodic(48), exact=exact, quirks=True)

@@ -113,9 +113,13 @@ class PeriodicActor(Actor):
     """Has all periodic calls and probes, and tells the server when they are due.
 
     Periods divide one another, so those that are due at the same time are told together: calls, then probes, by id.
+
+    Attributes:
+        mailbox: where it receives.
+        is_posting: whether it waits for the server to receive what it tells.
     """
 
-    __slots__ = ("_calls", "_is_posting", "_is_waiting", "_probes", "_triggered", "mailbox")
+    __slots__ = ("_calls", "_is_waiting", "_probes", "_triggered", "is_posting", "mailbox")
 
     def __init__(self) -> None:
         super().__init__()
@@ -123,7 +127,7 @@ class PeriodicActor(Actor):
         self._calls: dict[str, _Ticker] = {}
         self._probes: dict[str, _Ticker] = {}
         self._is_waiting = False
-        self._is_posting = False
+        self.is_posting = False
         self._triggered: Triggered | None = None
 
     def run(self, simulator: Simulation) -> None:
@@ -132,6 +136,7 @@ class PeriodicActor(Actor):
             triggered, self._triggered = self._triggered, None
             queue.post(self, simulator.server.mailbox, triggered)
             return
+        self.is_posting = False
         if self._is_waiting:
             self._is_waiting = False
             if self.message is None:
@@ -195,4 +200,5 @@ class PeriodicActor(Actor):
                     data.append((id, event, is_last))
                     reads += read
         self._triggered = Triggered(calls, data)
+        self.is_posting = True
         simulator.queue.pause(self, reads + 1)  # and one to give up receiving

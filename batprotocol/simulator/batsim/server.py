@@ -166,6 +166,9 @@ class Server(Actor):
             return queue.spawn(self, argument)
         if kind == "pause":
             queue.pause(self, argument)
+        elif simulator.periodic.is_posting and not simulator.quirks:
+            # Each would wait for the other to receive: in Batsim, nothing happens any more then.
+            queue.leave(self, simulator.periodic.mailbox, argument)
         else:
             queue.post(self, simulator.periodic.mailbox, argument)
         return True
