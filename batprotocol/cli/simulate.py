@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -162,6 +163,8 @@ def _platform(
 def _scheduler(stack: ExitStack, target: str | None, endpoint: str | None, library: str | None) -> Scheduler:
     """The decision component."""
     if endpoint is not None:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as from a script with `&`; what waits must be stoppable
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         return stack.enter_context(connect(endpoint))
     if library is not None:
         return stack.enter_context(load_library(library))

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from commands import ENVIRONMENT, PROGRAM, run, run_here, run_on_terminal
+from processes import started
+from replay import PATIENCE
 from support import ROOT
 
 from batprotocol.simulator import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, read_jobs
@@ -212,14 +214,16 @@ def test_a_terminal_sees_how_far_it_is(tmp_path: Path) -> None:
     assert "600 (600 succeeded)" in (tmp_path / "summary").read_text()
 
 
-def test_an_interrupt_ends_it(tmp_path: Path) -> None:
-    endpoint = f"ipc://{tmp_path}/nobody.sock"
-    with subprocess.Popen(
-        [*PROGRAM, "simulate", "--endpoint", endpoint], env=ENVIRONMENT, stderr=subprocess.PIPE
+@pytest.mark.slow
+@pytest.mark.parametrize("disposition", [signal.SIG_DFL, signal.SIG_IGN])
+def test_an_interrupt_ends_it(tmp_path: Path, disposition: signal.Handlers) -> None:
+    """Even where it was inherited as ignored, as from `batproto simulate ... &` in a script."""
+    with started(
+        [*PROGRAM, "simulate", "--endpoint", f"ipc://{tmp_path}/nobody.sock"],
+        preexec_fn=lambda: signal.signal(signal.SIGINT, disposition),
     ) as process:
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(2)
         process.send_signal(signal.SIGINT)
-        assert process.wait() == 130
-        assert process.stderr is not None
-        assert process.stderr.read().strip() == b""
+        assert process.communicate(timeout=PATIENCE)[1].strip() == ""
+        assert process.returncode == 130
