@@ -114,7 +114,7 @@ def test_a_method_that_raises_ends_the_process_with_its_traceback(
             with Peer(endpoint_of(process)) as peer:
                 begun(peer)
                 since = time.monotonic()
-                told = process.communicate()[1]
+                told = process.communicate(timeout=PATIENCE)[1]
             status = process.returncode
             assert time.monotonic() - since < SOON
     assert status == 1

@@ -66,7 +66,7 @@ def test_signals_end_the_program(kind: signal.Signals, status: int, ignored: boo
         process.send_signal(kind)
         since = time.monotonic()
         sentence = f"batprotocol.edc: {kind.name} came while waiting for a simulator at {endpoint}"
-        assert process.communicate()[1].strip() == sentence
+        assert process.communicate(timeout=PATIENCE)[1].strip() == sentence
         assert process.returncode == status
         assert time.monotonic() - since < SOON
 
@@ -180,7 +180,7 @@ def test_a_command_does_not_outlive_a_batproto_that_is_killed(tmp_path: Path) ->
             sleepers = [line_of(each.stdout).split() for each in (killed, other)]
             folders = [Path(endpoint.removeprefix("ipc://")).parent for _, endpoint in sleepers]
             killed.kill()
-            killed.wait()
+            killed.wait(PATIENCE)
             assert gone(int(sleepers[0][0]))
             assert folders[0].is_dir()
             done = subprocess.run(
