@@ -10,9 +10,9 @@
    read_binary.c, write_binary.c, read_json.c, write_json.c
                   one function of the module each, which walks the tables of the schema; they know nothing of each other
    json_tokens.c  strings, numbers and words of JSON, for read_json.c
+   memory.c       what a message is written in, for write_binary.c
    binding.c      which value stands for which table, and how it is made and taken apart
-   texts.c        strings of bytes that were read
-   pieces.h       small pieces of memory, for write_binary.c */
+   texts.c        strings of bytes that were read */
 
 #ifndef BATPROTOCOL_ENGINE_H
 #define BATPROTOCOL_ENGINE_H

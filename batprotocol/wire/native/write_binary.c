@@ -5,89 +5,7 @@
    field's own type is left to the Python writer, which writes it after all or says what is wrong. */
 
 #include "binding.h"
-#include "pieces.h"
-
-/* A large vector of doubles: a gap in what is written, and what is to come there when all is copied into the bytes that
-   the message becomes. So it is copied once. */
-typedef struct {
-    size_t place;
-    const char *bytes;
-    size_t count;
-} Gap;
-
-#define LARGE 1024
-#define MOST_GAPS 8
-
-typedef struct {
-    uint8_t *data;
-    size_t room, size;
-    uint32_t vtables[VTABLE_COUNT];
-    int gap_count;
-    Gap gaps[MOST_GAPS];
-    uint8_t first[4096];
-} Writer;
-
-/* The memory that the last large message was written in, for the next one: to get fresh pages from the system for each
-   takes far longer than to write them. It is nobody's while somebody writes in it, and nothing larger is kept. */
-#define MOST_KEPT ((size_t)1 << 20)
-
-static struct {
-    uint8_t *data;
-    size_t room;
-} kept;
-
-static void
-give_up(Writer *writer)
-{
-    uint8_t *data = writer->data == writer->first ? NULL : writer->data;
-    if (data && writer->room <= MOST_KEPT && writer->room > kept.room) {
-        uint8_t *smaller = kept.data;
-        kept.data = data;
-        kept.room = writer->room;
-        data = smaller;
-    }
-    PyMem_Free(data);
-}
-
-/* Get so much more room that `count` more bytes fit in; 0 without memory or beyond what a flatbuffer can hold. */
-static int
-grow(Writer *writer, size_t count)
-{
-    size_t room = writer->room;
-    while (room - writer->size < count) {
-        if (room > MAX_SIZE) {
-            return 0;
-        }
-        room *= 2;
-    }
-    uint8_t *data;
-    if (kept.room >= room) {
-        data = kept.data;
-        room = kept.room;
-        kept.data = NULL;
-        kept.room = 0;
-    }
-    else if (!(data = PyMem_Malloc(room))) {
-        PyErr_NoMemory();
-        return 0;
-    }
-    memcpy(data + room - writer->size, writer->data + writer->room - writer->size, writer->size);
-    give_up(writer);
-    writer->data = data;
-    writer->room = room;
-    return 1;
-}
-
-/* Room for `count` more bytes: where they go, or NULL without memory or beyond what a flatbuffer can hold. */
-static inline uint8_t *
-take(Writer *writer, size_t count)
-{
-    if (count > writer->room - writer->size && !grow(writer, count)) {
-        return NULL;
-    }
-    writer->size += count;
-    return writer->data + writer->room - writer->size;
-}
+#include "memory.h"
 
 static int write_table(Writer *writer, int number, PyObject *value, int depth);
 
@@ -177,12 +95,7 @@ write_doubles(Writer *writer, PyObject *vector)
         return 0;
     }
     put32(at, (uint32_t)(count / 8));
-    if (count >= LARGE && writer->gap_count < MOST_GAPS) {
-        writer->gaps[writer->gap_count++] = (Gap){writer->size - 4, PyBytes_AS_STRING(bytes), count};
-    }
-    else {
-        memcpy(at + 4, PyBytes_AS_STRING(bytes), count);
-    }
+    fill(writer, at + 4, writer->size - 4, PyBytes_AS_STRING(bytes), count);
     return 1;
 }
 
@@ -419,39 +332,12 @@ write_message(Writer *writer, PyObject *message)
     return 1;
 }
 
-/* The bytes of what was written. */
-static PyObject *
-written(const Writer *writer)
-{
-    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)writer->size);
-    if (!bytes) {
-        return NULL;
-    }
-    char *at = PyBytes_AS_STRING(bytes);
-    const uint8_t *end = writer->data + writer->room;
-    size_t left = writer->size; /* what was written last comes first */
-    for (int index = writer->gap_count; index--;) {
-        const Gap *gap = &writer->gaps[index];
-        memcpy(at, end - left, left - gap->place);
-        at += left - gap->place;
-        memcpy(at, gap->bytes, gap->count);
-        at += gap->count;
-        left = gap->place - gap->count;
-    }
-    memcpy(at, end - left, left);
-    return bytes;
-}
-
 PyObject *
 encode(PyObject *module, PyObject *message)
 {
     if (bound.done && Py_TYPE(message) == bound.classes[ROOT]) {
         Writer writer;
-        writer.data = writer.first;
-        writer.room = sizeof writer.first;
-        writer.size = 0;
-        writer.gap_count = 0;
-        clear((uint8_t *)writer.vtables, sizeof writer.vtables);
+        start(&writer);
         PyObject *bytes = NULL;
         int fine = write_message(&writer, message);
         if (fine) {
