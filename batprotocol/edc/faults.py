@@ -16,6 +16,8 @@ import batprotocol
 __all__ = ["show_own"]
 
 _PACKAGE = Path(batprotocol.__file__).parent
+_COMPILED = "batprotocol/"
+"""What the files of compiled modules are called: as they were when they were compiled."""
 _STANDARD = Path(logging.__file__).parent.parent
 """Where Python's own library is: what it raises when we call it is no fault of a scheduler."""
 
@@ -42,7 +44,7 @@ def _own_part(trace: TracebackType | None) -> TracebackType | None:
 
 
 def _is_ours(filename: str) -> bool:
-    if filename.startswith("<frozen "):
+    if filename.startswith(("<frozen ", _COMPILED)):
         return True
     folders = Path(filename).parents
     is_standard = _STANDARD in folders and not {"site-packages", "dist-packages"} & set(Path(filename).parts)

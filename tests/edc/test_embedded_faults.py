@@ -82,7 +82,7 @@ class Deep(Scheduler):
 class DeepInC(Scheduler):
     def decide(self):
         nested = []
-        for _ in range(10_000_000):
+        for _ in range(200_000):
             nested = [nested]
         repr(nested)  # this line
 
@@ -356,6 +356,11 @@ def test_a_name_space_of_its_own_is_refused(schedulers: str, tmp_path: Path) -> 
 # Signals
 
 
+def not_ignoring() -> None:
+    """Called in the new process: what a script starts with `&` inherits SIGINT as ignored, and so may these tests."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("flags", [(), ON_A_THREAD], ids=" ".join)
 @pytest.mark.parametrize("name", ["Endless", "Sleeps"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -363,7 +368,7 @@ def test_a_signal_interrupts_a_scheduler(
     schedulers: str, tmp_path: Path, name: str, number: signal.Signals, flags: tuple[str, ...]
 ) -> None:
     stage = staged(tmp_path, f"{schedulers}:{name}", TOLD, library=library_with(*flags))
-    with started(stage.command) as process:
+    with started(stage.command, preexec_fn=not_ignoring) as process:
         assert [line_of(process.stdout), line_of(process.stdout)] == ["loaded", "thinking"]
         process.send_signal(number)
         printed, told = process.communicate(timeout=60)
@@ -378,7 +383,7 @@ def test_a_signal_interrupts_a_scheduler(
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_batsim_while_it_is_at_work(schedulers: str, tmp_path: Path, number: signal.Signals) -> None:
     stage = staged(tmp_path, f"{schedulers}:Quiet", TOLD, "--pause")
-    with started(stage.command) as process:
+    with started(stage.command, preexec_fn=not_ignoring) as process:
         assert [line_of(process.stdout), line_of(process.stdout)] == ["loaded", "pause"]
         process.send_signal(number)
         _, told = process.communicate(timeout=60)
