@@ -28,6 +28,7 @@ DEPENDENCIES: Final = frozenset(
         "mypy_extensions",
         "numpy",
         "procset",
+        "redis",
         "rich",
         "zmq",
     ]
