@@ -44,7 +44,9 @@ def test_rich_is_imported_only_where_there_is_colour(arguments: list[str]) -> No
 
 def test_version() -> None:
     result = run("--version")
-    assert re.fullmatch(rf"batproto \S+, codec: \w+, rules and simulator: \w+, source tree: {re.escape(str(ROOT))}\n", result.out)
+    assert re.fullmatch(
+        rf"batproto \S+, codec: \w+, rules and simulator: \w+, source tree: {re.escape(str(ROOT))}\n", result.out
+    )
 
 
 @pytest.fixture(scope="module")
