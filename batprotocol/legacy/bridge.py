@@ -367,14 +367,21 @@ def drive(
         while True:
             message = batsim.receive()
             now = message.now
-            running.difference_update(event.job_id for event in message.events if isinstance(event, JobCompletedEvent))
+            over = False
+            for event in message.events:
+                if isinstance(event, JobCompletedEvent):
+                    running.discard(event.job_id)
+                elif isinstance(event, _ENDS):
+                    over = True
             reply = component.answer(message)
             if on_turn is not None:
                 on_turn(message, reply)
             batsim.send(reply)
-            running.update(event.job_id for event in reply.events if isinstance(event, ExecuteJobEvent))
-            if any(isinstance(event, _ENDS) for event in message.events):
+            if over:
                 return
+            for event in reply.events:
+                if isinstance(event, ExecuteJobEvent):
+                    running.add(event.job_id)
     except BaseException:
         _farewell(batsim, now, sorted(running))
         raise

@@ -365,6 +365,7 @@ def test_the_commands_from_one_end_to_the_other(tmp_path: Path) -> None:
         (("bridge", "--batsim", "tcp://127.0.0.1:*,text-3", "--edc", "tcp://127.0.0.1:1"), "Unix socket"),
         (("bridge", "--batsim", "unix:/nowhere,text-3", "--edc", "tcp://127.0.0.1:1"), "--redis"),
         (("simulate", "--protocol", "4.2"), "--endpoint"),
+        (("run", "--protocol", "4.2", "--in-process", "examples/fcfs.py:FCFS", "--", "true"), "--in-process"),
         (("run", "--protocol", "3.x", "examples/fcfs.py:FCFS"), "expected a version"),
     ],
 )
