@@ -37,13 +37,16 @@ DIRECTIONS = ("decode", "encode")
 
 def compiled(folder: Path) -> Path:
     """The program, or `SystemExit` that says what is missing."""
-    compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
-    if not compiler or not shutil.which("flatc"):
-        raise SystemExit("bench: --cpp needs flatc and a C++ compiler with flatbuffers' headers (libflatbuffers-dev)")
-    subprocess.run(["flatc", "--cpp", "--gen-object-api", "-o", str(folder), str(SCHEMA)], check=True)
+    compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++") or "c++"
     program = folder / "objects"
-    command = [compiler, "-std=c++17", "-O2", "-DNDEBUG", f"-I{folder}", str(HERE / "objects.cpp"), "-o", str(program)]
-    subprocess.run(command, check=True)
+    generate = ["flatc", "--cpp", "--gen-object-api", "-o", str(folder), str(SCHEMA)]
+    build = [compiler, "-std=c++17", "-O2", "-DNDEBUG", f"-I{folder}", str(HERE / "objects.cpp"), "-o", str(program)]
+    for command in (generate, build):
+        try:
+            subprocess.run(command, check=True)
+        except (OSError, subprocess.CalledProcessError):
+            needed = "flatc and a C++ compiler, with flatbuffers' headers (libflatbuffers-dev)"
+            raise SystemExit(f"bench: --cpp needs {needed}") from None
     return program
 
 
