@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["HostSet", "format_hosts", "parse_hosts"]
 
 HostSet: TypeAlias = Union[str, int, Iterable[int], "ProcSet"]
-"""All that is taken for a host set: a string, one host, an iterable of hosts, or a `procset.ProcSet`."""
+"""All that is taken for a host set: a string, one host, an iterable of hosts such as `batprotocol.Hosts` and what was
+taken from it, or a `procset.ProcSet`."""
 
 Intervals: TypeAlias = tuple[tuple[int, int], ...]
 """Intervals of hosts (first, last), ascending, disjoint, and with a gap between any two."""

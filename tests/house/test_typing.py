@@ -51,6 +51,15 @@ VectorialProbeData(float(number) for number in range(3))
 assert_type(ParallelTaskProfile([1], None).computation_vector, "Doubles | None")
 SequentialCompositionProfile(profile_ids=["w0!p"])
 KillProgressForkJoinProfile("w0!p", [KillProgressAtomicProfile("w0!q", 0.5)])
+pool = Hosts(number for number in range(8))
+assert_type(pool.take(2), FrozenHosts)
+assert_type(pool.take_these(ProcSet(3)) | "4-5", FrozenHosts)
+assert_type(pool - ProcSet(1), FrozenHosts)
+pool |= "9"
+pool -= ProcSet(4)
+assert_type(pool, Hosts)
+MessageBuilder().add_execute_job("w0!1", pool.take(1))
+pool.give_back(1.5)  # wrong: arg-type
 free = ProcSet(1, 2)
 free -= ProcSet(1)
 assert_type(free[:2], list[int])
@@ -97,7 +106,7 @@ def test_type_checkers_pass_what_is_right_and_nothing_else(tmp_path: Path) -> No
     found = [re.fullmatch(r"(.*\.py):(\d+): error: .* \[([\w-]+)\]", line) for line in mypy(tmp_path, *files)]
     wrong = re.compile(r"# wrong: ([\w-]+)")
     expected = [(number, match[1]) for number, line in enumerate(USER.splitlines(), 1) if (match := wrong.search(line))]
-    assert len(expected) == 8
+    assert len(expected) == 9
     own = str(ROOT / "batprotocol")  # what is wrong there, with these versions of others' types, no user is told
     assert [(each[1], int(each[2]), each[3]) for each in found if each and not each[1].startswith(own)] == [
         (user.name, number, code) for number, code in expected
