@@ -17,7 +17,7 @@ __all__ = ["conformance"]
 @click.option(
     "--library",
     metavar="FILE",
-    type=click.Path(path_type=str),
+    type=click.Path(readable=False, path_type=str),
     help="Test the decision component in this shared library, in a process of its own.",
 )
 @click.option(
@@ -32,7 +32,10 @@ __all__ = ["conformance"]
     "--seed", metavar="S", type=int, default=0, show_default=True, help="The same one tries the same simulations."
 )
 @click.option(
-    "--save", metavar="DIR", type=click.Path(path_type=str), help="Save the conversation that is found as a run there."
+    "--save",
+    metavar="DIR",
+    type=click.Path(readable=False, path_type=str),
+    help="Save the conversation that is found as a run there.",
 )
 @click.option(
     "--format", type=click.Choice(["binary", "json"]), help="The format of --save.  [default: the one that is spoken]"

@@ -45,7 +45,7 @@ INTERRUPTED = 130
 # completion should not wait for them.
 
 _paths = click.argument(
-    "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(allow_dash=True, path_type=str)
+    "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(allow_dash=True, readable=False, path_type=str)
 )
 
 
@@ -192,8 +192,8 @@ def validate(context: click.Context, files: tuple[str, ...], quiet: bool) -> Non
 
 
 @batproto.command()
-@click.argument("source", metavar="IN", type=click.Path(allow_dash=True, path_type=str))
-@click.argument("target", metavar="OUT", type=click.Path(allow_dash=True, path_type=str))
+@click.argument("source", metavar="IN", type=click.Path(allow_dash=True, readable=False, path_type=str))
+@click.argument("target", metavar="OUT", type=click.Path(allow_dash=True, readable=False, path_type=str))
 @click.option("--to", type=click.Choice(["binary", "json"]), help="The format of OUT.")
 @click.option(
     "--indent",
@@ -295,7 +295,7 @@ def rules(id: str | None) -> None:
 @click.option(
     "--record",
     metavar="DIR|FILE.tar.xz",
-    type=click.Path(path_type=str),
+    type=click.Path(readable=False, path_type=str),
     help="Record all that is said, for dump and check. A FILE.tar, which is not packed, is the fastest.",
 )
 @click.option("--in-process", is_flag=True, help="Let COMMAND load the scheduler: no socket, the fastest way.")

@@ -15,7 +15,11 @@ __all__ = ["simulate"]
 @click.command()
 @click.argument("target", metavar="[FILE:CLASS]", required=False, shell_complete=complete_file)
 @click.option(
-    "-p", "--platform", metavar="FILE", type=click.Path(path_type=str), help="The platform, a SimGrid XML file."
+    "-p",
+    "--platform",
+    metavar="FILE",
+    type=click.Path(readable=False, path_type=str),
+    help="The platform, a SimGrid XML file.",
 )
 @click.option(
     "-w",
@@ -23,24 +27,28 @@ __all__ = ["simulate"]
     "workloads",
     metavar="FILE",
     multiple=True,
-    type=click.Path(path_type=str),
+    type=click.Path(readable=False, path_type=str),
     help="A workload: Batsim's JSON, or .swf and .swf.gz of the Parallel Workloads Archive. Can be repeated.",
 )
 @click.option(
     "--events",
     metavar="FILE",
     multiple=True,
-    type=click.Path(path_type=str),
+    type=click.Path(readable=False, path_type=str),
     help="External events, one JSON object a line. Can be repeated.",
 )
 @click.option(
-    "-o", "--output", metavar="DIR", type=click.Path(path_type=str), help="Write Batsim's result files there."
+    "-o",
+    "--output",
+    metavar="DIR",
+    type=click.Path(readable=False, path_type=str),
+    help="Write Batsim's result files there.",
 )
 @click.option("--endpoint", metavar="ENDPOINT", help="Simulate for the decision component that waits there.")
 @click.option(
     "--library",
     metavar="FILE",
-    type=click.Path(path_type=str),
+    type=click.Path(readable=False, path_type=str),
     help="Simulate for the decision component in this shared library.",
 )
 @click.option(
@@ -53,7 +61,10 @@ __all__ = ["simulate"]
 @click.option("--init", metavar="TEXT", default="", help="Initialization data for the decision component.")
 @click.option("--energy", is_flag=True, help="Measure energy; all hosts of the platform must tell their watts.")
 @click.option(
-    "--record", metavar="PATH", type=click.Path(path_type=str), help="Write what is said to a .tar.xz or folder."
+    "--record",
+    metavar="PATH",
+    type=click.Path(readable=False, path_type=str),
+    help="Write what is said to a .tar.xz or folder.",
 )
 @click.option("--format", type=click.Choice(["binary", "json"]), default="binary", help="The format of --record.")
 @click.option(

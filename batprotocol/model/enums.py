@@ -39,6 +39,10 @@ class ProtocolEnum(IntEnum):
         member._value_ = int(value)
         return cls._value2member_map_.setdefault(member._value_, member)
 
+    def __reduce_ex__(self, proto: object) -> tuple[Any, ...]:
+        # By number: Python 3.11.0 to 3.11.3 would pickle the name, by which an unknown member cannot be found.
+        return type(self), (int(self),)
+
     @property
     def known(self) -> bool:
         """Whether the schema that this library was built with names this number."""

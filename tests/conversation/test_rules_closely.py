@@ -30,7 +30,9 @@ from batprotocol.conversation.hostsets import describe, read_hosts
 from batprotocol.model import (
     Event,
     FinishRegistrationEvent,
+    ForceSimulationStopEvent,
     HostProperty,
+    Message,
     OneShot,
     ParallelTaskDataStagingBetweenStoragesProfile,
     ParallelTaskHomogeneousProfile,
@@ -94,6 +96,33 @@ def test_a_killed_job_is_forgotten_like_any_other(ending: list[Event]) -> None:
     assert conversation.jobs["w0!1"].profile_id == "w0!p"
     assert conversation.feed(said[-1]) == []
     assert conversation.jobs["w0!1"] == JobRecord(JobState.COMPLETED, None, "", final=KILLED)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "which"), [(1, "job 'w0!0'"), (2, "job 'w0!0' and 1 others"), (3, "job 'w0!0' and 2 others")]
+)
+def test_a_stop_tells_how_many_jobs_are_to_be_killed(jobs: int, which: str) -> None:
+    said = talk(
+        [],
+        [submitted(f"w0!{number}", profile=ParallelTaskProfile([1.0])) for number in range(jobs)],
+        [executed(f"w0!{number}", str(number)) for number in range(jobs)],
+        [],
+        ForceSimulationStopEvent(),
+        forward_profiles_on_job_submission=True,
+    )
+    (violation,) = check(said)
+    assert violation.text.startswith(f"{which}, which may be in a parallel task")
+
+
+def test_a_reply_is_told_once_of_each_event_that_is_too_late() -> None:
+    conversation = Conversation()
+    for each in talk([], [submitted(), submitted("w0!2")]):
+        conversation.feed(each)
+    late = tuple(replace(executed(job_id, hosts), timestamp=9.0) for job_id, hosts in (("w0!1", "0"), ("w0!2", "1")))
+    for event in late:
+        assert conversation.offer(event) == []
+    found = conversation.close_reply(Message(4.0, late))
+    assert [violation.path for violation in found] == ["events[0].timestamp", "events[1].timestamp"]
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,14 @@ def test_scalars_equal_to_their_default_are_written() -> None:
     assert {"now", "events[0].timestamp"} <= set(kinds)
 
 
+def test_texts_of_every_size_survive() -> None:
+    """Short ones and long ones are read and written in other ways."""
+    texts = tuple("x" * size for size in range(300))
+    message = Message(0.0, (*(RejectJobEvent(job_id=text) for text in texts), KillJobsEvent(job_ids=texts)))
+    for _ in each_engine():
+        assert Message.from_binary(message.to_binary()) == message
+
+
 @pytest.mark.parametrize("number", [0.0, -0.0, 5e-324, math.inf, -math.inf, math.nan, 1.0000000000000002])
 def test_doubles_keep_their_bits(number: float) -> None:
     job = Job(profile_id="p", resource_request=1, walltime=number)
