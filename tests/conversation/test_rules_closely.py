@@ -188,6 +188,12 @@ def test_other_properties_of_a_host_tell_nothing_of_its_sleep() -> None:
     assert turned_off(*others, sleep) == turned_off(sleep, *others) == []
 
 
+def test_a_host_may_be_on_its_way_for_ever() -> None:
+    """Where nothing is computed in the virtual state that it goes through."""
+    platform = begins(computation_hosts=[replace(host(id), computation_speed=[1e8, 0.0, 0.0, 0.0]) for id in range(4)])
+    assert broken(talk(turn("0", 1), [], turn("0", 0), begin=platform)) == ["hosts.turn-switching"]
+
+
 @pytest.mark.parametrize(
     ("text", "ascending"),
     [("", True), ("0-3", True), ("0 1", True), ("0-3 4", True), ("0-3 3-5", False), ("0-5 2-9", False), ("1 0", False)],

@@ -103,6 +103,15 @@ def test_scalars_equal_to_their_default_are_written() -> None:
     assert {"now", "events[0].timestamp"} <= set(kinds)
 
 
+@pytest.mark.parametrize("number", [-1, 2**32])
+def test_numbers_just_outside_their_range_are_named(number: int) -> None:
+    message = Message(0.0, (RegisterJobEvent(job_id="j", job=Job(profile_id="p", resource_request=number)),))
+    for _ in each_engine():
+        with pytest.raises(EncodeError, match=r"in \[0, 4294967295\]") as refused:
+            message.to_binary()
+        assert refused.value.path == "events[0].event.job.resource_request"
+
+
 def test_texts_of_every_size_survive() -> None:
     """Short ones and long ones are read and written in other ways."""
     texts = tuple("x" * size for size in range(300))
