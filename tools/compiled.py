@@ -64,7 +64,8 @@ def extensions() -> list[Any]:
     except ImportError as error:
         raise RuntimeError(f"mypyc is not there: {error}") from None
     paths = [f"batprotocol/{name}" for name in MODULES]
-    options = [f"--config-file={os.devnull}", f"--cache-dir={os.devnull}", "--ignore-missing-imports"]
+    options = [f"--config-file={os.devnull}", f"--cache-dir={os.devnull}"]
+    options += ["--ignore-missing-imports", "--follow-imports=silent"]  # types are checked elsewhere
     here = os.getcwd()
     os.chdir(_ROOT)  # the names of the modules follow from the paths
     try:
