@@ -115,9 +115,11 @@ def test_what_is_said_is_recorded(workload: Path, tmp_path: Path, format: str) -
     assert str(workload) in dumped
 
 
-def test_a_component_at_an_endpoint(workload: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("format", ["binary", "json"])
+def test_a_component_at_an_endpoint(workload: Path, tmp_path: Path, format: str) -> None:
     endpoint = f"ipc://{tmp_path}/edc.sock"
-    with subprocess.Popen([*PROGRAM, "run", FCFS, "--endpoint", endpoint], env=ENVIRONMENT) as process:
+    component = [*PROGRAM, "run", FCFS, "--endpoint", endpoint, "--format", format]
+    with subprocess.Popen(component, env=ENVIRONMENT) as process:
         there = run("simulate", "--endpoint", endpoint, "-w", workload, "-o", tmp_path / "there")
     assert (there.status, process.returncode) == (0, 0)
     here = run_here("simulate", FCFS, "-w", workload, "-o", tmp_path / "here")
