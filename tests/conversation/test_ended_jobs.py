@@ -183,7 +183,12 @@ def test_they_are_found_by_another_process() -> None:
             "PYTHONPATH": str(Path(batprotocol.__file__).parent.parent),
         }
         done = subprocess.run(
-            [sys.executable, "-c", program], input=pickle.dumps(jobs), capture_output=True, check=True, env=environment
+            [sys.executable, "-c", program],
+            input=pickle.dumps(jobs),
+            capture_output=True,
+            check=True,
+            env=environment,
+            cwd=place,
         )
         assert done.stdout.split() == [b"1000"]
 
