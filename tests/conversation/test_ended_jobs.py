@@ -176,11 +176,12 @@ def test_they_are_found_by_another_process() -> None:
     program = (
         "import pickle, sys; jobs = pickle.load(sys.stdin.buffer); print(sum(f'w0!{n}' in jobs for n in range(2000)))"
     )
+    place = Path(batprotocol.__file__).parent.parent  # and not the source tree, if another one is installed
     for seed in ("1", "2"):
         environment = {
             **os.environ,
             "PYTHONHASHSEED": seed,
-            "PYTHONPATH": str(Path(batprotocol.__file__).parent.parent),
+            "PYTHONPATH": str(place),
         }
         done = subprocess.run(
             [sys.executable, "-c", program],
