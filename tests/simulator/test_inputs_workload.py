@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from documents import workload_document, workload_text
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
@@ -196,7 +196,11 @@ def test_extra_data_is_written_compactly(value: Any, text: str) -> None:
 
 
 _json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
 )
 
@@ -206,7 +210,14 @@ def test_compact_json_is_json(value: Any) -> None:
     assert json.loads(compact_json(value)) == value
 
 
+@pytest.mark.parametrize("number", [2**64, -(2**63) - 1, 10**25 + 1])
+def test_an_integer_of_more_than_64_bits_is_a_double(number: int) -> None:
+    assert JsonStream(io.BytesIO(str(number).encode())).value() == float(number)
+
+
 @given(_json, st.integers(1, 7), st.booleans())
+@example(-100_000_000_000_000_001, 1, False)
+@example(2**64 - 1, 1, False)
 def test_json_is_read_as_python_reads_it_however_it_is_cut(value: Any, chunk: int, ascii_only: bool) -> None:
     usual = json_stream_module._CHUNK
     json_stream_module._CHUNK = chunk

@@ -20,7 +20,7 @@ __all__ = ["JsonStream"]
 _CHUNK = 1 << 18
 _LONGEST = 1 << 28  # characters of one value
 _SPACE = re.compile(r"[ \t\n\r]*")
-_MOST_DIGITS = 19  # that an int64 may have; a longer number is a double
+_MOST_CHARACTERS = 20  # of an integer of 64 bits with its sign; what does not fit in is a double
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _CLOSE = 16  # an error so near to the end of what was read may only say that there is more to read
 
@@ -31,7 +31,9 @@ def _first_counts(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(text: str) -> int | float:
-    return int(text) if len(text) < _MOST_DIGITS else _float(text)
+    if len(text) <= _MOST_CHARACTERS and -(2**63) <= (number := int(text)) < 2**64:
+        return number
+    return _float(text)
 
 
 def _float(text: str) -> float:
