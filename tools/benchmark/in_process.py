@@ -37,7 +37,7 @@ from batprotocol.edc.embedded import options
 from batprotocol.wire import binary, frames
 from benchmark import turns
 from benchmark.report import table
-from benchmark.round_trip import begins, pin
+from benchmark.round_trip import pin
 
 __all__ = ["Cost", "main", "measured"]
 
@@ -115,11 +115,10 @@ def served(folder: str, target: str, engine: str, said: Sequence[bytes]) -> floa
 
 def measured(jobs: int, rounds: int, engines: Sequence[str]) -> dict[tuple[str, str], Cost]:
     """What a turn costs, for each case and engine: the medians of the rounds."""
-    messages = turns.recorded(load(turns.FCFS)(), jobs)
-    ends = MessageBuilder(now=messages[-1].now)
-    ends.add_simulation_ends()
-    quiet = [*turns.submissions(messages), ends.finish_message()]
-    said = {"no-op": [each.to_binary() for each in quiet], "FCFS": [each.to_binary() for each in messages]}
+    said = {
+        name: [message.to_binary() for message in turns.recorded(make(), jobs)[0]]
+        for name, make in turns.SCHEDULERS.items()
+    }
     samples: dict[tuple[str, str], list[Cost]] = {(name, engine): [] for engine in engines for name in CASES}
     with tempfile.TemporaryDirectory() as folder:
         program = compiled(folder)
@@ -138,11 +137,12 @@ def measured(jobs: int, rounds: int, engines: Sequence[str]) -> dict[tuple[str, 
 
 def calls(times: int, engines: Sequence[str]) -> dict[str, tuple[float, float, int]]:
     """For each engine: what a call that does nothing costs, what an empty C function does, and how many KiB it adds."""
+    begins = turns.recorded(turns.SCHEDULERS["no-op"](), 1)[0][0]
     happening = MessageBuilder(now=1.0)
     happening.add_external_event_occurred("event", "data")
     ends = MessageBuilder(now=2.0)
     ends.add_simulation_ends()
-    said = [each.to_binary() for each in (begins(), happening.finish_message(), ends.finish_message())]
+    said = [each.to_binary() for each in (begins, happening.finish_message(), ends.finish_message())]
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         program = compiled(folder)

@@ -1,8 +1,9 @@
-"""Round trips over `ipc://`: a Scheduler with the rules of the conversation on, against a bare pyzmq echo.
+"""Turns over `ipc://`: schedulers with the rules of the conversation on, against a bare pyzmq echo of what they reply.
 
-Each is a process of its own, all are pinned to one core with this one (Batsim and its decision component take turns
-anyway), and they are asked in turn, so whatever the machine does, it does to all. The echo answers with frames of the
-very sizes that the schedulers answer with. What counts is the median, of the wall clock.
+Batsim's side is played from a recorded conversation, of 20,000 delay jobs unless told otherwise: to a scheduler, and to
+an echo that sends the recorded replies. Each is a process of its own, all are pinned to one core with this one (Batsim
+and its decision component take turns anyway), and they are asked in turn, some hundred messages at a time, so whatever
+the machine does, it does to all. What counts is the median of these parts, of the wall clock.
 """
 
 from __future__ import annotations
@@ -13,66 +14,46 @@ import os
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from time import perf_counter_ns
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 # Run as a script, it measures the installed batprotocol, or without one the source tree.
 sys.path.append(str(Path(__file__).resolve().parent.parent.parent))
+sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 import zmq
 
-from batprotocol import (
-    Doubles,
-    ExternalEventListAndFilename,
-    FinalJobState,
-    Host,
-    HostState,
-    Job,
-    JobCompletedEvent,
-    JobSubmittedEvent,
-    Message,
-    MessageBuilder,
-    WorkloadAndFilename,
-)
-from batprotocol.edc import Scheduler, run
+from batprotocol.edc import run
 from batprotocol.wire import binary, frames
+from benchmark.report import table
+from benchmark.turns import SCHEDULERS, recorded
 
-__all__ = ["GOALS", "Ratio", "main", "measure"]
+__all__ = ["GOALS", "Ratio", "Recording", "main", "measure"]
 
-GOALS = {"no-op": 1.3, "submission": 1.5}
-"""How many times the round trip of the echo that of a scheduler may take."""
+GOALS: Final = {"native": 1.25, "python": 1.8}
+"""How many times the turn of the echo that of a scheduler may take, by the engine."""
 
-HOSTS = 64
-WARM_UP = 300
-END = b"end"
+PART = 250
+"""How many messages each of the two gets before the other one does."""
 
-
-class NoOp(Scheduler):
-    """Answers nothing, ever."""
-
-
-class OneByOne(Scheduler):
-    """Executes each job on the next host as soon as it is submitted."""
-
-    def __init__(self) -> None:
-        self.next = 0
-
-    def on_job_submitted(self, event: JobSubmittedEvent) -> None:
-        self.reply.add_execute_job(event.job_id, HOSTS_BY_NUMBER[self.next % HOSTS])
-        self.next += 1
-
-    def on_job_completed(self, event: JobCompletedEvent) -> None:
-        """So that the method is called, as it is in any scheduler."""
+WARM_UP = 2
+"""How many of these parts are not counted."""
 
 
-HOSTS_BY_NUMBER = [str(number) for number in range(HOSTS)]
+class Recording(NamedTuple):
+    """A conversation to be played: what Batsim says from the initialization data on, and what was replied."""
+
+    name: str
+    scheduler: str
+    said: Sequence[bytes]
+    replies: Sequence[bytes]
 
 
 class Ratio(NamedTuple):
-    """The median round trip of a scheduler and of the echo that answers alike, in nanoseconds."""
+    """The median turn of a scheduler and of the echo that answers alike, in nanoseconds."""
 
     name: str
     scheduler: float
@@ -83,158 +64,82 @@ class Ratio(NamedTuple):
         return self.scheduler / self.echo
 
 
-# What Batsim says
+# What is played
 
 
-def begins() -> Message:
-    builder = MessageBuilder()
-    builder.add_simulation_begins(
-        batsim_version="5.0.0-rc2",
-        computation_hosts=[
-            Host(id=number, name=f"host{number}", state=HostState.IDLE, computation_speed=Doubles([1e9]))
-            for number in range(HOSTS)
-        ],
-        workloads=[WorkloadAndFilename("w0", "workload.json")],
-        external_event_lists=[ExternalEventListAndFilename("events", "events.txt")],
-    )
-    return builder.finish_message()
-
-
-def calls() -> Iterator[tuple[bytes, bytes]]:
-    """Pairs of messages that a no-op scheduler has nothing to say to: external events."""
-    number = 0
-    while True:
-        builder = MessageBuilder(now=float(number))
-        pair = []
-        for _ in range(2):
-            builder.clear(builder.current_time + 0.5)
-            builder.add_external_event_occurred("event", f"event {number:08}")
-            pair.append(builder.finish_message().to_binary())
-        number += 1
-        yield pair[0], pair[1]
-
-
-def jobs() -> Iterator[tuple[bytes, bytes]]:
-    """Pairs of messages: a job is submitted, and the same job ends."""
-    builder = MessageBuilder()
-    number = 0
-    while True:
-        job_id = f"w0!{number:08}"
-        builder.clear(builder.current_time + 1.0)
-        job = Job(resource_request=1, walltime=100.0, extra_data="", profile_id="w0!delay10")
-        builder.add_job_submitted(job_id, job, builder.current_time)
-        submitted = builder.finish_message().to_binary()
-        builder.clear(builder.current_time + 1.0)
-        builder.add_job_completed(job_id, FinalJobState.COMPLETED_SUCCESSFULLY)
-        number += 1
-        yield submitted, builder.finish_message().to_binary()
+def delay_jobs(scheduler: str, jobs: int) -> Recording:
+    """A simulation of jobs that wait for ten seconds, one after the other."""
+    messages, replies = recorded(SCHEDULERS[scheduler](), jobs)
+    said = [frames.encode_init(""), *(message.to_binary() for message in messages)]
+    hello = frames.encode_hello(replies[0], "binary")
+    return Recording(f"{jobs} delay jobs", scheduler, said, [hello, *(reply.to_binary() for reply in replies[1:])])
 
 
 # The processes
 
 
-def serve_scheduler(scheduler: type[Scheduler], endpoint: str, engine: str, ready: Connection) -> None:
+def serve_scheduler(scheduler: str, endpoint: str, engine: str, ready: Connection) -> None:
     binary.use_engine(engine)
-    run(scheduler(), endpoint, on_bound=ready.send)
+    run(SCHEDULERS[scheduler](), endpoint, on_bound=ready.send)
 
 
-def serve_echo(answers: dict[int, bytes], endpoint: str, ready: Connection) -> None:
+def serve_echo(replies: Sequence[bytes], endpoint: str, ready: Connection) -> None:
     with zmq.Context() as context, context.socket(zmq.REP) as socket:
         socket.bind(endpoint)
         ready.send(endpoint)
-        while True:
-            request = socket.recv()
-            socket.send(answers[len(request)])
-            if request == END:
-                return
+        for reply in replies:
+            socket.recv()
+            socket.send(reply)
 
 
 class Peer:
-    """A process that answers, and the socket to ask it."""
+    """A process that answers, the socket to ask it, and what each part of the conversation has taken."""
 
     def __init__(self, context: zmq.Context[Any], target: Callable[..., None], endpoint: str, *arguments: Any) -> None:
         spawn = multiprocessing.get_context("spawn")
         receiving, sending = spawn.Pipe(duplex=False)
-        self.process = spawn.Process(target=target, args=(*arguments, sending), daemon=True)
+        first, *others = arguments
+        self.process = spawn.Process(target=target, args=(first, endpoint, *others, sending), daemon=True)
         self.process.start()
         receiving.recv()
         self.socket = context.socket(zmq.REQ)
         self.socket.connect(endpoint)
+        self.times: list[float] = []
 
-    def ask(self, request: bytes) -> bytes:
-        self.socket.send(request)
-        return bytes(self.socket.recv())
-
-    def timed(self, request: bytes) -> int:
-        socket = self.socket
+    def play(self, said: Sequence[bytes]) -> None:
+        send, receive = self.socket.send, self.socket.recv
         start = perf_counter_ns()
-        socket.send(request)
-        socket.recv()
-        return perf_counter_ns() - start
+        for message in said:
+            send(message)
+            receive()
+        self.times.append((perf_counter_ns() - start) / len(said))
 
-    def end(self, request: bytes) -> None:
-        self.ask(request)
+    def end(self) -> None:
         self.socket.close()
         self.process.join()
 
 
 # Measuring
 
-CASES: Sequence[tuple[str, type[Scheduler], Callable[[], Iterator[tuple[bytes, bytes]]]]] = (
-    ("no-op", NoOp, calls),
-    ("submission", OneByOne, jobs),
-)
 
-
-def measure(rounds: int, exchanges: int, engine: str) -> list[Ratio]:
-    """The round trips of each case.
+def measure(recording: Recording, engine: str) -> Ratio:
+    """The median turn of a scheduler and of the echo.
 
     Args:
-        rounds: how many times each peer gets a batch of exchanges, in turn.
-        exchanges: how many exchanges a batch holds.
+        recording: the conversation.
         engine: "native" or "python".
     """
+    said = recording.said
     with tempfile.TemporaryDirectory() as folder, zmq.Context() as context:
-        return [
-            _measure(context, f"ipc://{folder}/{name}", name, scheduler, said(), rounds, exchanges, engine)
-            for name, scheduler, said in CASES
-        ]
-
-
-def _measure(
-    context: zmq.Context[Any],
-    endpoint: str,
-    name: str,
-    scheduler: type[Scheduler],
-    said: Iterator[tuple[bytes, bytes]],
-    rounds: int,
-    exchanges: int,
-    engine: str,
-) -> Ratio:
-    edc = Peer(context, serve_scheduler, endpoint, scheduler, endpoint, engine)
-    edc.ask(frames.encode_init(""))
-    edc.ask(begins().to_binary())
-    answers = {len(END): b""}
-    for pair in (next(said) for _ in range(WARM_UP)):
-        answers |= {len(request): edc.ask(request) for request in pair}
-    echo = Peer(context, serve_echo, f"{endpoint}-echo", answers, f"{endpoint}-echo")
-    times: dict[Peer, list[float]] = {edc: [], echo: []}
-    for number in range(rounds + 1):
-        batch = [next(said) for _ in range(exchanges)]
-        for peer in (edc, echo) if number % 2 else (echo, edc):
-            samples = []
-            for first, second in batch:
-                samples.append(peer.timed(first))
-                peer.ask(second)
-            if number:  # the first round warms up
-                times[peer] += samples
-    builder = MessageBuilder(now=1e9)
-    builder.add_all_static_jobs_have_been_submitted()
-    builder.add_all_static_external_events_have_been_injected()
-    builder.add_simulation_ends()
-    edc.end(builder.finish_message().to_binary())
-    echo.end(END)
-    return Ratio(name, statistics.median(times[edc]), statistics.median(times[echo]))
+            edc = Peer(context, serve_scheduler, f"ipc://{folder}/edc", recording.scheduler, engine)
+            echo = Peer(context, serve_echo, f"ipc://{folder}/echo", recording.replies)
+            for number, start in enumerate(range(0, len(said), PART)):
+                for peer in (edc, echo) if number % 2 else (echo, edc):
+                    peer.play(said[start : start + PART])
+            for peer in edc, echo:
+                peer.end()
+    taken = (peer.times[WARM_UP:-1] for peer in (edc, echo))  # the last part may be short
+    return Ratio(f"{recording.scheduler}, {recording.name}", *map(statistics.median, taken))
 
 
 def pin() -> None:
@@ -245,18 +150,22 @@ def pin() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--engine", choices=binary.ENGINES, default=binary.ENGINE)
-    parser.add_argument("--quick", action="store_true", help="take a few seconds only")
+    parser.add_argument("--engine", choices=binary.ENGINES, action="append", help="this one only (may be repeated)")
+    parser.add_argument("--quick", action="store_true", help="2,000 jobs instead of 20,000")
     parser.add_argument("--check", action="store_true", help=f"exit 1 above {GOALS} times the echo")
-    options = parser.parse_args(arguments)
+    parser.add_argument("--markdown", action="store_true", help="print tables for a README")
+    given = parser.parse_args(arguments)
     pin()
-    ratios = measure(*(10, 200) if options.quick else (40, 500), options.engine)
-    for ratio in ratios:
-        print(
-            f"{ratio.name}, {options.engine} engine: {ratio.scheduler / 1000:.1f} us, "
-            f"echo {ratio.echo / 1000:.1f} us: {ratio.times:.2f} times"
-        )
-    return int(options.check and any(ratio.times > GOALS[ratio.name] for ratio in ratios))
+    engines = given.engine or binary.ENGINES
+    rows, too_slow = [["turns of", "echo, µs", *(f"{engine} engine" for engine in engines)]], False
+    for name in SCHEDULERS:
+        recording = delay_jobs(name, 2_000 if given.quick else 20_000)
+        ratios = {engine: measure(recording, engine) for engine in engines}
+        first, *_ = ratios.values()
+        rows.append([first.name, f"{first.echo / 1000:.1f}", *(f"{ratio.times:.2f}x" for ratio in ratios.values())])
+        too_slow = too_slow or any(ratio.times > GOALS[engine] for engine, ratio in ratios.items())
+    print(f"Turns over a socket, against an echo that sends the same replies:\n\n{table(rows, given.markdown)}")
+    return int(given.check and too_slow)
 
 
 if __name__ == "__main__":

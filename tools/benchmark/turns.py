@@ -27,13 +27,20 @@ from batprotocol.cli.run import load
 from batprotocol.edc import Scheduler
 from batprotocol.edc.scheduler import attend_to, hello_of
 from batprotocol.edc.session import Session
-from batprotocol.model import DelayProfile, Event, JobSubmittedEvent, Message, SimulationBeginsEvent
+from batprotocol.model import (
+    DelayProfile,
+    Event,
+    JobSubmittedEvent,
+    Message,
+    SimulationBeginsEvent,
+    SimulationEndsEvent,
+)
 from batprotocol.simulator import Platform, Simulator, StaticJob, Workload, WorkloadProfile
 from batprotocol.sockets.channel import Channel
 from batprotocol.wire import FORMATS, binary
 from benchmark.report import table
 
-__all__ = ["PARTS", "Budget", "main", "measured", "recorded"]
+__all__ = ["PARTS", "SCHEDULERS", "Budget", "main", "measured", "recorded"]
 
 PARTS: Final = ("receive", "decode", "rules", "handlers", "rules of the reply", "encode", "send")
 FCFS = f"{Path(__file__).resolve().parent.parent.parent / 'examples' / 'fcfs.py'}:FCFS"
@@ -60,25 +67,36 @@ class Budget(NamedTuple):
         return self.parts[2] + self.parts[4]
 
 
-def recorded(scheduler: Scheduler, jobs: int) -> list[Message]:
-    """What Batsim says to a scheduler, from the message of SimulationBeginsEvent on."""
+SCHEDULERS: Final[dict[str, Callable[[], Scheduler]]] = {"no-op": NoOp, "FCFS": load(FCFS)}
+"""What is measured, by name."""
+
+
+def recorded(scheduler: Scheduler, jobs: int) -> tuple[list[Message], list[Message]]:
+    """What Batsim says to a scheduler, from the message of SimulationBeginsEvent on, and the hello and the replies.
+
+    To the scheduler that answers nothing, it says what it says to FCFS and leaves that without an answer.
+    """
+    if isinstance(scheduler, NoOp):
+        said = [message for message in recorded(SCHEDULERS["FCFS"](), jobs)[0] if _is_submission(message)]
+        said.append(Message(said[-1].now, (SimulationEndsEvent(),)))
+        return said, [hello_of(scheduler, ""), *(Message(message.now, ()) for message in said)]
     static = [StaticJob(f"{number}", float(number), 1, "delay") for number in range(jobs)]
     workload = Workload(static, {"delay": WorkloadProfile(DelayProfile(10.5))})
     simulator = Simulator(Platform.homogeneous(64), [workload])
     session = Session(lambda text: hello_of(scheduler, text))
     session.hear_init("")
-    attend, said = attend_to(scheduler), []
-    message: Message | None = simulator.begin(hello_of(scheduler, ""))
+    attend, said, replies = attend_to(scheduler), [], [hello_of(scheduler, "")]
+    message: Message | None = simulator.begin(replies[0])
     while message is not None:
         said.append(message)
         attend(session.hear(message))
-        message = simulator.turn(session.say())
-    return said
+        replies.append(session.say())
+        message = simulator.turn(replies[-1])
+    return said, replies
 
 
-def submissions(messages: Sequence[Message]) -> list[Message]:
-    """Those of the messages that a scheduler can leave without an answer."""
-    return [message for message in messages if {type(event) for event in message.events} <= _UNANSWERED]
+def _is_submission(message: Message) -> bool:
+    return {type(event) for event in message.events} <= _UNANSWERED
 
 
 def play(frames: Sequence[bytes], endpoint: str) -> None:
@@ -181,8 +199,7 @@ def _clocks_cost() -> int:
 
 def measured(make: Callable[[], Scheduler], jobs: int, rounds: int, format: str = "binary") -> Budget:
     """The best round."""
-    messages = recorded(load(FCFS)(), jobs)
-    said = [FORMATS[format].encode(message) for message in (submissions(messages) if make is NoOp else messages)]
+    said = [FORMATS[format].encode(message) for message in recorded(make(), jobs)[0]]
     with tempfile.TemporaryDirectory() as folder:
         found = [one_round(make(), said, f"ipc://{folder}/{number}", format) for number in range(rounds)]
     return min(found, key=lambda budget: sum(budget.parts))
@@ -197,7 +214,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = [["turn of", *PARTS, "all"]]
     for engine in given.engine or binary.ENGINES:
         binary.use_engine(engine)
-        for name, make in (("no-op", NoOp), ("FCFS", load(FCFS))):
+        for name, make in SCHEDULERS.items():
             budget = measured(make, 2_000 if given.quick else 20_000, 3)
             costs = [f"{part / 1000:.2f}" for part in (*budget.parts, sum(budget.parts))]
             rows.append([f"{name}, {engine} engine", *costs])
