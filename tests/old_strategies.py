@@ -84,7 +84,7 @@ def json_events(draw: st.DrawFn, row: EventRow, version: Version) -> e.Event:
     if row.fields is None:
         data = draw(st.dictionaries(names, json_values, max_size=3))
         if row.value is e.Notify:
-            return e.Notify(timestamp, draw(texts), data, beside)
+            return e.Notify(timestamp, draw(texts), extra=data, beside=beside)
         return row.value(timestamp, data, beside)  # type: ignore[call-arg]
     values = {}
     for field in row.fields_of(version):

@@ -1,4 +1,5 @@
-"""What mypyc compiles when a wheel is built, from the very source that runs without: the rules and the simulator.
+"""What mypyc compiles when a wheel is built, from the very source that runs without: the rules, the simulator, and
+the reader of what is not plain JSON.
 
 An editable installation has none of it, as a compiled module would hide what is edited. `BATPROTOCOL_COMPILED` decides
 otherwise: 1 compiles in any case, 0 never. Where it fails, the wheel is built without.
@@ -19,6 +20,7 @@ _ROOMS: Final = (
     "simulator/machine",
     "simulator/progress",
     "simulator/queue",
+    "wire/dialect",
 )
 PLAIN: Final = frozenset(
     {

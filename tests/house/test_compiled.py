@@ -27,7 +27,7 @@ def test_nothing_is_lost(name: str) -> None:
     assert not [each.name for each in ast.walk(tree) if isinstance(each, ast.ClassDef) and each.keywords]
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", [name for name in MODULES if not name.startswith("wire/")])  # readers live for one call
 def test_what_is_copied_says_so(name: str) -> None:
     """A compiled class that is made with arguments can be copied and pickled, as simulators are, if it says so.
 

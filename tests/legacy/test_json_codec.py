@@ -195,7 +195,7 @@ def test_what_json_cannot_hold_is_not_written(value: float) -> None:
     for message in (
         e.Message(value),
         e.Message(1.0, [e.CallMeLater(1.0, value)]),
-        e.Message(1.0, [e.Notify(1.0, "a", {"b": [value]})]),
+        e.Message(1.0, [e.Notify(1.0, "a", extra={"b": [value]})]),
         e.Message(1.0, [e.RegisterProfile(1.0, "w", "p", JobProfile({"type": "delay", "delay": value}))]),
     ):
         with pytest.raises(EncodeError):

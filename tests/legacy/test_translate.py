@@ -306,7 +306,7 @@ def test_external_events_are_notifications_and_back() -> None:
     event = model.ExternalEventOccurredEvent(id="x", external_event=model.GenericExternalEvent(text), timestamp=1.0)
     told = ToOldScheduler("4.2").hear(model.Message(1.0, [event]))
     assert told is not None
-    assert told.events == (e.Notify(1.0, "cooling_alert", {"rack": "r1"}),)
+    assert told.events == (e.Notify(1.0, "cooling_alert", extra={"rack": "r1"}),)
     back = ToOldBatsim("4.2").hear(told).events[0]
     assert isinstance(back, model.ExternalEventOccurredEvent)
     assert json.loads(back.external_event.data) == json.loads(text)

@@ -99,7 +99,7 @@ additional_io_job=None, extra={}, beside={}),)
 
     def add_notify(self, type: str, **extra: Any) -> None:
         """Both sides: something that needs no answer, such as "registration_finished"."""
-        self.add(said.Notify(self._now, type, extra))
+        self.add(said.Notify(self._now, type, extra=extra))
 
     def add_query_consumed_energy(self) -> None:
         """Scheduler: how much energy was used since the beginning?"""

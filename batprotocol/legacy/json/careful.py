@@ -156,13 +156,14 @@ def _known(
 ) -> Event:
     members = _object(data, path, whole)
     if row.value in (Answer, QueryReply, QueryRequest):
-        return row.value(timestamp, members, beside)
+        return row.value(timestamp, members, beside=beside)
     if row.value is Notify:
         kind = members.get("type")
         if not isinstance(kind, str):
             reason = f"expected a string, got {shown(kind)}" if "type" in members else "it is missing"
             raise DecodeError(reason, f"{path}.type", None, whole)
-        return Notify(timestamp, kind, {key: each for key, each in members.items() if key != "type"}, beside)
+        extra = {key: each for key, each in members.items() if key != "type"}
+        return Notify(timestamp, kind, extra=extra, beside=beside)
     types = {field.name: field.type for field in msgspec.structs.fields(row.value)}
     fields = row.fields or () if other else row.fields_of(version)
     values: dict[str, Any] = {}

@@ -173,7 +173,7 @@ def _make_notify(entry: Any) -> Event:
     kind = extra.pop("type", None)
     if type(kind) is not str:
         raise msgspec.ValidationError("no type")  # the careful reader says it better
-    return Notify(entry.timestamp, kind, extra)
+    return Notify(entry.timestamp, kind, extra=extra)
 
 
 def _write_notify(event: Any) -> Any:

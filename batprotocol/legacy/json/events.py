@@ -55,10 +55,22 @@ class Event(Value, frozen=True, tag=False):
     timestamp: float
 
 
+class OpenEvent(Event, frozen=True, kw_only=True, tag=False):
+    """An event that forks of Batsim and of schedulers say more in.
+
+    Args:
+        extra: what is unknown in its data.
+        beside: what is unknown beside its `timestamp`, `type` and `data`.
+    """
+
+    extra: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+
+
 # Both sides
 
 
-class Query(Event, frozen=True):
+class Query(OpenEvent, frozen=True):
     """Both sides: asks the other one something.
 
     Args:
@@ -66,8 +78,6 @@ class Query(Event, frozen=True):
     """
 
     requests: Mapping[str, Any]
-    extra: Mapping[str, Any] = {}
-    beside: Mapping[str, Any] = {}
 
 
 class Answer(Event, frozen=True):
@@ -86,7 +96,7 @@ class Answer(Event, frozen=True):
         return _joules(self.answers)
 
 
-class Notify(Event, frozen=True):
+class Notify(OpenEvent, frozen=True):
     """Both sides: something that needs no answer.
 
     Args:
@@ -96,14 +106,12 @@ class Notify(Event, frozen=True):
     """
 
     type: str
-    extra: Mapping[str, Any] = {}
-    beside: Mapping[str, Any] = {}
 
 
 # Batsim
 
 
-class SimulationBegins(Event, frozen=True):
+class SimulationBegins(OpenEvent, frozen=True):
     """Batsim: the simulation begins; here is the platform.
 
     Args:
@@ -137,8 +145,6 @@ class SimulationBegins(Event, frozen=True):
     storage_resources: tuple[Resource, ...] | None = None
     workloads: Mapping[str, Any] | None = None
     profiles: Mapping[str, Mapping[str, JobProfile]] | None = None
-    extra: Mapping[str, Any] = {}
-    beside: Mapping[str, Any] = {}
 
     @property
     def hosts(self) -> tuple[Resource, ...]:
@@ -146,14 +152,11 @@ class SimulationBegins(Event, frozen=True):
         return (self.resources_data if self.compute_resources is None else self.compute_resources) or ()
 
 
-class SimulationEnds(Event, frozen=True):
+class SimulationEnds(OpenEvent, frozen=True):
     """Batsim: the simulation has ended. The scheduler answers once more."""
 
-    extra: Mapping[str, Any] = {}
-    beside: Mapping[str, Any] = {}
 
-
-class JobSubmitted(Event, frozen=True):
+class JobSubmitted(OpenEvent, frozen=True):
     """Batsim: a job was submitted.
 
     Args:
@@ -165,11 +168,9 @@ class JobSubmitted(Event, frozen=True):
     job_id: str
     job: Job | None = None
     profile: JobProfile | None = None
-    extra: Mapping[str, Any] = {}
-    beside: Mapping[str, Any] = {}
 
 
-class JobCompleted(Event, frozen=True):
+class JobCompleted(OpenEvent, frozen=True):
     """Batsim: a job has ended. Before 2.0, killed jobs have no such event.
 
     Args:
@@ -187,11 +188,9 @@ class JobCompleted(Event, frozen=True):
     return_code: int | None = None
     kill_reason: str | None = None
     alloc: str | None = None
-    extra: Mapping[str, Any] = {}
-    beside: Mapping[str, Any] = {}
 
 
-class JobKilled(Event, frozen=True):
+class JobKilled(OpenEvent, frozen=True):
     """Batsim: these jobs were killed as asked, or had ended meanwhile.
 
     Args:
@@ -201,11 +200,9 @@ class JobKilled(Event, frozen=True):
 
     job_ids: tuple[str, ...]
     job_progress: Mapping[str, JobProgress] | None = None
-    extra: Mapping[str, Any] = {}
-    beside: Mapping[str, Any] = {}
 
 
-class ResourceStateChanged(Event, frozen=True):
+class ResourceStateChanged(OpenEvent, frozen=True):
     """Batsim: these hosts have reached the power state that was asked for.
 
     Args:
@@ -215,8 +212,6 @@ class ResourceStateChanged(Event, frozen=True):
 
     resources: str
     state: str
-    extra: Mapping[str, Any] = {}
-    beside: Mapping[str, Any] = {}
 
 
 class QueryReply(Event, frozen=True):
@@ -235,14 +230,11 @@ class QueryReply(Event, frozen=True):
         return _joules(self.answers)
 
 
-class RequestedCall(Event, frozen=True):
+class RequestedCall(OpenEvent, frozen=True):
     """Batsim: here is the call that was asked for."""
 
-    extra: Mapping[str, Any] = {}
-    beside: Mapping[str, Any] = {}
 
-
-class FromJobMsg(Event, frozen=True):
+class FromJobMsg(OpenEvent, frozen=True):
     """Batsim: a job with a profile `send` says this.
 
     Args:
@@ -252,8 +244,6 @@ class FromJobMsg(Event, frozen=True):
 
     job_id: str
     msg: Any
-    extra: Mapping[str, Any] = {}
-    beside: Mapping[str, Any] = {}
 
 
 # The scheduler
@@ -270,7 +260,7 @@ class QueryRequest(Event, frozen=True):
     beside: Mapping[str, Any] = {}
 
 
-class RejectJob(Event, frozen=True):
+class RejectJob(OpenEvent, frozen=True):
     """Scheduler: this job will not be executed.
 
     Args:
@@ -278,11 +268,9 @@ class RejectJob(Event, frozen=True):
     """
 
     job_id: str
-    extra: Mapping[str, Any] = {}
-    beside: Mapping[str, Any] = {}
 
 
-class ExecuteJob(Event, frozen=True):
+class ExecuteJob(OpenEvent, frozen=True):
     """Scheduler: execute this job on these hosts.
 
     Args:
@@ -298,11 +286,9 @@ class ExecuteJob(Event, frozen=True):
     mapping: Mapping[str, Any] | None = None
     storage_mapping: Mapping[str, Any] | None = None
     additional_io_job: Mapping[str, Any] | None = None
-    extra: Mapping[str, Any] = {}
-    beside: Mapping[str, Any] = {}
 
 
-class CallMeLater(Event, frozen=True):
+class CallMeLater(OpenEvent, frozen=True):
     """Scheduler: call me at that time.
 
     Args:
@@ -310,11 +296,9 @@ class CallMeLater(Event, frozen=True):
     """
 
     time: float
-    extra: Mapping[str, Any] = {}
-    beside: Mapping[str, Any] = {}
 
 
-class KillJob(Event, frozen=True):
+class KillJob(OpenEvent, frozen=True):
     """Scheduler: kill these jobs.
 
     Args:
@@ -322,11 +306,9 @@ class KillJob(Event, frozen=True):
     """
 
     job_ids: tuple[str, ...]
-    extra: Mapping[str, Any] = {}
-    beside: Mapping[str, Any] = {}
 
 
-class SubmitJob(Event, frozen=True):
+class SubmitJob(OpenEvent, frozen=True):
     """Scheduler: here is a new job, until 2.x.
 
     Args:
@@ -338,11 +320,9 @@ class SubmitJob(Event, frozen=True):
     job_id: str
     job: Job | None = None
     profile: JobProfile | None = None
-    extra: Mapping[str, Any] = {}
-    beside: Mapping[str, Any] = {}
 
 
-class SubmitProfile(Event, frozen=True):
+class SubmitProfile(OpenEvent, frozen=True):
     """Scheduler: here is a new profile, in 1.4 and 2.x.
 
     Args:
@@ -354,11 +334,9 @@ class SubmitProfile(Event, frozen=True):
     workload_name: str
     profile_name: str
     profile: JobProfile
-    extra: Mapping[str, Any] = {}
-    beside: Mapping[str, Any] = {}
 
 
-class RegisterJob(Event, frozen=True):
+class RegisterJob(OpenEvent, frozen=True):
     """Scheduler: here is a new job, from 3.0 on.
 
     Args:
@@ -368,11 +346,9 @@ class RegisterJob(Event, frozen=True):
 
     job_id: str
     job: Job | None = None
-    extra: Mapping[str, Any] = {}
-    beside: Mapping[str, Any] = {}
 
 
-class RegisterProfile(Event, frozen=True):
+class RegisterProfile(OpenEvent, frozen=True):
     """Scheduler: here is a new profile, from 3.0 on.
 
     Args:
@@ -384,11 +360,9 @@ class RegisterProfile(Event, frozen=True):
     workload_name: str
     profile_name: str
     profile: JobProfile
-    extra: Mapping[str, Any] = {}
-    beside: Mapping[str, Any] = {}
 
 
-class SetResourceState(Event, frozen=True):
+class SetResourceState(OpenEvent, frozen=True):
     """Scheduler: bring these hosts into that power state.
 
     Args:
@@ -398,11 +372,9 @@ class SetResourceState(Event, frozen=True):
 
     resources: str
     state: str
-    extra: Mapping[str, Any] = {}
-    beside: Mapping[str, Any] = {}
 
 
-class ChangeJobState(Event, frozen=True):
+class ChangeJobState(OpenEvent, frozen=True):
     """Scheduler: let that be the state of this job.
 
     Args:
@@ -414,11 +386,9 @@ class ChangeJobState(Event, frozen=True):
     job_id: str
     job_state: str
     kill_reason: str | None = None
-    extra: Mapping[str, Any] = {}
-    beside: Mapping[str, Any] = {}
 
 
-class SetJobMetadata(Event, frozen=True):
+class SetJobMetadata(OpenEvent, frozen=True):
     """Scheduler: write this beside the job in Batsim's results.
 
     Args:
@@ -428,11 +398,9 @@ class SetJobMetadata(Event, frozen=True):
 
     job_id: str
     metadata: str
-    extra: Mapping[str, Any] = {}
-    beside: Mapping[str, Any] = {}
 
 
-class ToJobMsg(Event, frozen=True):
+class ToJobMsg(OpenEvent, frozen=True):
     """Scheduler: tells a job with a profile `recv` this.
 
     Args:
@@ -442,8 +410,6 @@ class ToJobMsg(Event, frozen=True):
 
     job_id: str
     msg: str
-    extra: Mapping[str, Any] = {}
-    beside: Mapping[str, Any] = {}
 
 
 class OtherEvent(Event, frozen=True):

@@ -50,9 +50,9 @@ def _to_json(event: t.Event) -> Iterator[j.Event]:
         case t.SimulationEnds():
             yield j.SimulationEnds(time)
         case t.MachinesFailed():
-            yield j.Notify(time, "event_machine_unavailable", {"resources": format_hosts(event.machines)})
+            yield j.Notify(time, "event_machine_unavailable", extra={"resources": format_hosts(event.machines)})
         case t.MachinesRepaired():
-            yield j.Notify(time, "event_machine_available", {"resources": format_hosts(event.machines)})
+            yield j.Notify(time, "event_machine_available", extra={"resources": format_hosts(event.machines)})
 
 
 def from_json(message: j.Message, version: int = 3) -> tuple[t.Message, list[j.Event]]:

@@ -350,7 +350,7 @@ class ToOldScheduler:
         if self.version < (3,):
             self.report.add("ExternalEventOccurredEvent", "", "this version was not told: it is left out")
             return
-        yield e.Notify(event.timestamp, kind if isinstance(kind, str) else "external_event", fields)
+        yield e.Notify(event.timestamp, kind if isinstance(kind, str) else "external_event", extra=fields)
 
 
 _STATES: Final = {state: state.name for state in model.FinalJobState}
