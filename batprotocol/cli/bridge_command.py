@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from batprotocol.cli.parameters import old_protocol, seconds
+from batprotocol.cli.parameters import old_protocol, timeout_option
 
 __all__ = ["bridge", "old_options"]
 
@@ -42,13 +42,7 @@ def _end(context: click.Context, parameter: click.Parameter, text: str) -> tuple
 @click.option("--batsim", metavar="ENDPOINT[,PROTOCOL]", required=True, callback=_end, help="Where Batsim connects to.")
 @click.option("--edc", metavar="ENDPOINT[,PROTOCOL]", required=True, callback=_end, help="Where the scheduler listens.")
 @old_options
-@click.option(
-    "--timeout",
-    metavar="SECONDS",
-    type=float,
-    callback=seconds,
-    help="How long to wait for each message; for ever unless given.",
-)
+@timeout_option
 @click.option(
     "--record",
     metavar="DIR|FILE.tar.xz",

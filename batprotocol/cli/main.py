@@ -26,7 +26,7 @@ from batprotocol.cli.parameters import (
     complete_file,
     completions,
     old_protocol,
-    seconds,
+    timeout_option,
     unknown,
 )
 from batprotocol.cli.schema_command import schema
@@ -284,13 +284,7 @@ def rules(id: str | None) -> None:
 @click.argument("command", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
 @click.option("--endpoint", metavar="ENDPOINT", help="Where to wait for Batsim.  [default: tcp://*:28000]")
 @click.option("--format", type=click.Choice(["binary", "json"]), default="binary", show_default=True)
-@click.option(
-    "--timeout",
-    metavar="SECONDS",
-    type=float,
-    callback=seconds,
-    help="How long to wait for each message; for ever unless given.",
-)
+@timeout_option
 @click.option("--init", metavar="TEXT", help="Initialization data, in place of those that Batsim sends.")
 @click.option(
     "--record",

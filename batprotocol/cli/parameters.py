@@ -18,6 +18,7 @@ __all__ = [
     "old_protocol",
     "rule_set",
     "seconds",
+    "timeout_option",
     "unknown",
 ]
 
@@ -87,6 +88,15 @@ def seconds(context: click.Context, parameter: click.Parameter, value: float | N
     if value is not None and not value > 0:
         raise click.BadParameter(f"{value} is no number of seconds > 0.", context, parameter)
     return value
+
+
+timeout_option = click.option(
+    "--timeout",
+    metavar="SECONDS",
+    type=float,
+    callback=seconds,
+    help="How long to wait for each message; for ever unless given.",
+)
 
 
 class WithCommand(click.Command):

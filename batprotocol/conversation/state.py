@@ -7,7 +7,7 @@ event does what.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 from intervaltree import IntervalTree
@@ -20,9 +20,6 @@ from batprotocol.conversation.known_jobs import JobRecord, Jobs
 from batprotocol.conversation.rules import Violation
 from batprotocol.errors import shown
 from batprotocol.rules import Severity
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["CallRecord", "HostRecord", "ProbeRecord", "State"]
 

@@ -7,7 +7,8 @@ wrong on one side, the other one is not left waiting.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Final, Protocol, TypeVar
@@ -55,9 +56,10 @@ class Component(Protocol):
         """The reply to a message."""
 
 
-class _Closing:
+class _Closing(ABC):
     """What is closed by the `with` that it is used in."""
 
+    @abstractmethod
     def close(self) -> None:
         """Give everything back."""
 
@@ -77,29 +79,28 @@ class Batsim(_Closing):
     """An end that a Batsim is at: it asks, and we answer."""
 
     report: Report
-    greeted = False
     recorder: Recorder | None = None
     """Records what is said at this end, unless it is None."""
 
+    @abstractmethod
     def limit(self, seconds: float) -> None:
         """Wait for the next messages that long, and do nothing else meanwhile."""
-        raise NotImplementedError
 
+    @abstractmethod
     def begin(self) -> str:
         """Wait for Batsim; the initialization data."""
-        raise NotImplementedError
 
+    @abstractmethod
     def greet(self, hello: Message) -> None:
         """Give the hello."""
-        raise NotImplementedError
 
+    @abstractmethod
     def receive(self) -> Message:
         """The next message."""
-        raise NotImplementedError
 
+    @abstractmethod
     def send(self, message: Message) -> None:
         """The reply to it."""
-        raise NotImplementedError
 
 
 class _Bound(Batsim):
@@ -163,7 +164,6 @@ class NewBatsim(_Bound):
         return frames.decode_init(self._frame())
 
     def greet(self, hello: Message) -> None:
-        self.greeted = True
         self._reply(frames.encode_hello(hello, self._name))
 
     def receive(self) -> Message:
@@ -196,7 +196,6 @@ class OldBatsim(_Bound):
         return self._to.init(self._first)
 
     def greet(self, hello: Message) -> None:
-        self.greeted = True
         self._to.begin(hello)
 
     def receive(self) -> Message:
@@ -239,7 +238,6 @@ class TextBatsim(Batsim):
         return self._to.init(self._first)
 
     def greet(self, hello: Message) -> None:
-        self.greeted = True
         self._to.begin(hello)
 
     def receive(self) -> Message:
@@ -262,7 +260,28 @@ class TextBatsim(Batsim):
 # The scheduler's end
 
 
-class OldScheduler(_Closing):
+class _OldComponent(_Closing):
+    """A scheduler of any older version: a decision component for `drive` and `simulate`."""
+
+    def __init__(self, to: ToOldScheduler) -> None:
+        self._to = to
+        self.report = to.report
+
+    def hello(self, text: str) -> Message:
+        """The first message; the scheduler is not asked yet."""
+        return self._to.hello(text)
+
+    def answer(self, message: Message) -> Message:
+        """What the scheduler answers, which is asked unless the message does not concern it."""
+        told = self._to.hear(message)
+        return self._to.say(None if told is None else self._ask(told))
+
+    @abstractmethod
+    def _ask(self, told: e.Message) -> e.Message:
+        """What the scheduler says to this."""
+
+
+class OldScheduler(_OldComponent):
     """A scheduler of Batsim 1 to 4 that listens at an endpoint: a decision component for `drive` and `simulate`.
 
     Args:
@@ -284,28 +303,19 @@ class OldScheduler(_Closing):
         timeout: float | None = None,
         on_wait: Callable[[], None] | None = None,
     ) -> None:
-        self._to = ToOldScheduler(version, options or Options(), store)
-        self.report = self._to.report
+        super().__init__(ToOldScheduler(version, options or Options(), store))
         self._requester = Requester(endpoint, timeout=timeout, who="the scheduler", on_wait=on_wait)
 
-    def hello(self, text: str) -> Message:
-        """The first message; the scheduler is not asked yet."""
-        return self._to.hello(text)
-
-    def answer(self, message: Message) -> Message:
-        """What the scheduler answers, which is asked unless the message does not concern it."""
-        told = self._to.hear(message)
-        if told is None:
-            return self._to.say(None)
+    def _ask(self, told: e.Message) -> e.Message:
         version = self._to.version
-        return self._to.say(codec.decode(self._requester.exchange(codec.encode(told, version)), version))
+        return codec.decode(self._requester.exchange(codec.encode(told, version)), version)
 
     def close(self) -> None:
         """Close the connection."""
         self._requester.close()
 
 
-class TextScheduler(_Closing):
+class TextScheduler(_OldComponent):
     """A scheduler that speaks text, and connects to a Unix socket of ours. What jobs ask for, it finds in the store."""
 
     def __init__(
@@ -316,23 +326,14 @@ class TextScheduler(_Closing):
         timeout: float | None = None,
         on_wait: Callable[[], None] | None = None,
     ) -> None:
-        self._to = ToOldScheduler("1.4", Options(forward_profiles=True, redis=("", 0, store.prefix)), store)
-        self.report = self._to.report
+        super().__init__(ToOldScheduler("1.4", Options(forward_profiles=True, redis=("", 0, store.prefix)), store))
         self._line = Line(path, listens=True, timeout=timeout, who="the scheduler", on_wait=on_wait)
 
-    def hello(self, text: str) -> Message:
-        """The first message; the scheduler is not asked yet."""
-        return self._to.hello(text)
-
-    def answer(self, message: Message) -> Message:
-        """What the scheduler answers, which is asked unless the message does not concern it."""
-        told = self._to.hear(message)
-        if told is None:
-            return self._to.say(None)
+    def _ask(self, told: e.Message) -> e.Message:
         said, left = as_json.from_json(told)
         for event in left:
             self.report.add(type(event).__name__, "", "text has no stamp for it: the scheduler is not told")
-        return self._to.say(as_json.to_json(text_codec.decode(self._line.exchange(text_codec.encode(said)))))
+        return as_json.to_json(text_codec.decode(self._line.exchange(text_codec.encode(said))))
 
     def close(self) -> None:
         """Close the socket."""
@@ -360,49 +361,70 @@ def drive(
 
     However it ends, Batsim is not left waiting: it is told to kill what runs, and to stop.
     """
-    running: set[str] = set()
-    now = 0.0
+    course = _Course()
     try:
-        batsim.greet(component.hello(batsim.begin()))
-        while True:
+        text = batsim.begin()
+    except DecodeError:
+        _farewell(batsim, course)
+        raise
+    # Whatever else goes wrong until here, nobody waits.
+    try:
+        batsim.greet(component.hello(text))
+        course.greeted = True
+        while not course.is_over:
             message = batsim.receive()
-            now = message.now
-            over = False
-            for event in message.events:
-                if isinstance(event, JobCompletedEvent):
-                    running.discard(event.job_id)
-                elif isinstance(event, _ENDS):
-                    over = True
+            course.hear(message)
             reply = component.answer(message)
             if on_turn is not None:
                 on_turn(message, reply)
             batsim.send(reply)
-            if over:
-                return
-            for event in reply.events:
-                if isinstance(event, ExecuteJobEvent):
-                    running.add(event.job_id)
+            course.say(reply)
     except BaseException:
-        _farewell(batsim, now, sorted(running))
+        _farewell(batsim, course)
         raise
 
 
-def _farewell(batsim: Batsim, now: float, running: Sequence[str]) -> None:
+class _Course:
+    """How far a simulation has come, and what runs."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.greeted = self.owes_reply = self.is_over = False
+        self.running: set[str] = set()
+
+    def hear(self, message: Message) -> None:
+        """Batsim says this."""
+        self.now, self.owes_reply = message.now, True
+        self.running.difference_update(each.job_id for each in message.events if isinstance(each, JobCompletedEvent))
+        self.is_over = any(isinstance(event, _ENDS) for event in message.events)
+
+    def say(self, reply: Message) -> None:
+        """Batsim was answered this."""
+        self.owes_reply = False
+        self.running.update(event.job_id for event in reply.events if isinstance(event, ExecuteJobEvent))
+
+    def stop(self) -> Message:
+        """A reply that kills what runs, and tells Batsim to stop."""
+        kills = (KillJobsEvent(timestamp=self.now, job_ids=tuple(sorted(self.running))),) if self.running else ()
+        return Message(self.now, (*kills, ForceSimulationStopEvent(timestamp=self.now)))
+
+
+def _farewell(batsim: Batsim, course: _Course) -> None:
     """Tell Batsim to stop, and answer it until it does, for a short time."""
     until = time.monotonic() + _FAREWELL
     batsim.limit(_FAREWELL)
-    kills = (KillJobsEvent(timestamp=now, job_ids=tuple(running)),) if running else ()
-    reply = Message(now, (*kills, ForceSimulationStopEvent(timestamp=now)))
-    with suppress(ProtocolError, OSError, AttributeError, AssertionError, DecodeError):
-        if not batsim.greeted:
+    stopped = False
+    with suppress(ProtocolError, OSError):
+        if not course.greeted:
             builder = MessageBuilder()
             builder.add_edc_hello("batprotocol bridge", "0")
             batsim.greet(builder.finish_message())
-            batsim.receive()
         while time.monotonic() < until:
+            if not course.owes_reply:
+                if course.is_over:
+                    return
+                course.hear(batsim.receive())
+            reply = Message(course.now) if stopped or course.is_over else course.stop()
+            stopped = True
             batsim.send(reply)
-            message = batsim.receive()
-            reply = Message(message.now)
-            if any(isinstance(event, _ENDS) for event in message.events):
-                batsim.send(reply)
-                return
+            course.say(reply)

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from select import select
 from typing import Final
 
 from batprotocol.errors import DecodeError, PeerGone, PeerSilent
@@ -91,23 +92,32 @@ class Line:
         line, began = self._connected(), time.monotonic()
         while not self._ready:
             try:
-                data = line.recv(_CHUNK)
+                self._take(line)
             except TimeoutError:
                 self._look_around(began)
-                continue
-            except OSError:
-                raise self._gone() from None
-            if not data:
-                raise self._gone()
-            self._ready += self._stream.feed(data)
         return self._ready.pop(0)
 
     def exchange(self, content: bytes) -> bytes:
         """Send a message, and wait for the answer. `DecodeError` if something was said before it was asked for."""
+        line = self._connected()
+        if not self._ready and select([line], [], [], 0)[0]:
+            self._take(line)
         if self._ready:
             raise DecodeError(f"{self._who} speaks out of turn")
         self.send(content)
         return self.receive()
+
+    def _take(self, line: socket.socket) -> None:
+        """Read what has come. `TimeoutError` if nothing comes for a tick."""
+        try:
+            data = line.recv(_CHUNK)
+        except TimeoutError:
+            raise
+        except OSError:
+            raise self._gone() from None
+        if not data:
+            raise self._gone()
+        self._ready += self._stream.feed(data)
 
     def _gone(self) -> PeerGone:
         return PeerGone(f"{self._who} at {self._path} closed the connection")

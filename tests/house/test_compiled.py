@@ -27,11 +27,13 @@ def test_nothing_is_lost(name: str) -> None:
     assert not [each.name for each in ast.walk(tree) if isinstance(each, ast.ClassDef) and each.keywords]
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if not name.startswith("wire/")])  # readers live for one call
+@pytest.mark.parametrize(
+    "name", [name for name in MODULES if not name.startswith("wire/")]
+)  # readers live for one call
 def test_what_is_copied_says_so(name: str) -> None:
     """A compiled class that is made with arguments can be copied and pickled, as simulators are, if it says so.
 
-    So can classes derived from one of this module that does.
+    So can classes derived from one of this module that does. A reader of `wire` lives for one call.
     """
     tree = ast.parse((ROOT / "batprotocol" / name).read_text())
     bad = []

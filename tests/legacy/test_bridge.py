@@ -47,6 +47,7 @@ from batprotocol.simulator import (
     connect,
     simulate,
 )
+from batprotocol.sockets import Requester
 
 WITHOUT_ENGINE = True
 LIMIT = 60.0
@@ -124,38 +125,27 @@ def test_two_bridges_between_today_s_batsim_and_today_s_scheduler(expected: obje
 AGES = ("5", "4.2", "1.4", "text-3")
 
 
+def pair(stack: ExitStack, age: str, path: Path, store: JobStore) -> tuple[Any, Batsim]:
+    """A Batsim of this age to talk to a scheduler, and what the scheduler sees of it."""
+    if age == "text-3":
+        component = stack.enter_context(TextScheduler(str(path), store, timeout=LIMIT))
+        return component, stack.enter_context(TextBatsim(str(path), store, timeout=LIMIT))
+    if age == "5":
+        today = stack.enter_context(NewBatsim("tcp://127.0.0.1:*", timeout=LIMIT))
+        return stack.enter_context(connect(today.endpoint, timeout=LIMIT)), today
+    old = stack.enter_context(OldBatsim("tcp://127.0.0.1:*", age, timeout=LIMIT))
+    return stack.enter_context(OldScheduler(old.endpoint, age, timeout=LIMIT)), old
+
+
 @pytest.mark.parametrize("scheduler_s", AGES)
 @pytest.mark.parametrize("batsim_s", AGES)
 def test_a_scheduler_of_each_age_with_a_batsim_of_each(batsim_s: str, scheduler_s: str, tmp_path: Path) -> None:
     """The Batsim is the embedded simulator, the scheduler FCFS, each behind what makes it speak as in its age."""
-    stores = JobStore({}, "b"), JobStore({}, "s")
-    one, other = str(tmp_path / "one"), str(tmp_path / "other")
     with ExitStack() as stack:
-        ends: list[tuple[Batsim, Component]] = []
         # The bridge, and what speaks to it from its left: the simulator as a Batsim of that age.
-        left: Any
-        bridge: Batsim
-        if batsim_s == "text-3":
-            left = stack.enter_context(TextScheduler(one, stores[0], timeout=LIMIT))
-            bridge = stack.enter_context(TextBatsim(one, stores[0], timeout=LIMIT))
-        elif batsim_s == "5":
-            bridge = today = stack.enter_context(NewBatsim("tcp://127.0.0.1:*", timeout=LIMIT))
-            left = stack.enter_context(connect(today.endpoint, timeout=LIMIT))
-        else:
-            bridge = old = stack.enter_context(OldBatsim("tcp://127.0.0.1:*", batsim_s, timeout=LIMIT))
-            left = stack.enter_context(OldScheduler(old.endpoint, batsim_s, timeout=LIMIT))
+        left, bridge = pair(stack, batsim_s, tmp_path / "one", JobStore({}, "b"))
         # What is to its right: FCFS as a scheduler of that age.
-        right: Any
-        far: Batsim
-        if scheduler_s == "text-3":
-            right = stack.enter_context(TextScheduler(other, stores[1], timeout=LIMIT))
-            far = stack.enter_context(TextBatsim(other, stores[1], timeout=LIMIT))
-        elif scheduler_s == "5":
-            far = today = stack.enter_context(NewBatsim("tcp://127.0.0.1:*", timeout=LIMIT))
-            right = stack.enter_context(connect(today.endpoint, timeout=LIMIT))
-        else:
-            far = old = stack.enter_context(OldBatsim("tcp://127.0.0.1:*", scheduler_s, timeout=LIMIT))
-            right = stack.enter_context(OldScheduler(old.endpoint, scheduler_s, timeout=LIMIT))
+        right, far = pair(stack, scheduler_s, tmp_path / "other", JobStore({}, "s"))
         ends = [(bridge, right), (far, Judged(FCFS()))]
         beside = [Beside(lambda end=end: drive(*end)) for end in ends]  # type: ignore[misc]
         result = simulate(Platform.homogeneous(4), SMALL, left)
@@ -302,6 +292,36 @@ def test_an_old_batsim_that_says_nonsense_first_is_told(said: bytes) -> None:
             beside.end()
         socket.close()
         context.term()
+
+
+def test_a_text_scheduler_that_answers_twice_is_told(tmp_path: Path) -> None:
+    path = str(tmp_path / "bat_socket")
+    one, other = Line(path, listens=True, timeout=LIMIT), Line(path, listens=False, timeout=LIMIT)
+    beside = Beside(lambda: (other.receive(), other.send(b"first"), other.send(b"second")))
+    assert one.exchange(b"x") == b"first"
+    beside.end()
+    with pytest.raises(DecodeError, match="out of turn"):
+        one.exchange(b"y")
+    one.close()
+    other.close()
+
+
+def test_a_scheduler_that_answers_twice_is_heard_once() -> None:
+    with zmq.Context() as context, context.socket(zmq.ROUTER) as socket:
+        port = socket.bind_to_random_port("tcp://127.0.0.1")
+        with Requester(f"tcp://127.0.0.1:{port}", timeout=LIMIT) as requester:
+            for number in range(3):
+                asked = number.to_bytes(1, "big")
+                beside = Beside(lambda: answer_twice(socket))
+                assert requester.exchange(asked) == asked + b" first"
+                beside.end()
+                time.sleep(0.1)  # the second answer is there before the next message
+
+
+def answer_twice(socket: zmq.Socket[bytes]) -> None:
+    route, empty, asked = socket.recv_multipart()
+    for which in b" first", b" second":
+        socket.send_multipart([route, empty, asked + which])
 
 
 def test_a_text_peer_that_says_it_has_4_gib_is_told_at_once(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from batprotocol import model
 from batprotocol.builder import PROTOCOL_VERSION
 from batprotocol.errors import DecodeError, HostSetError
@@ -114,12 +116,12 @@ class ToOldBatsim:
         if ends and not self.all_submitted and self.version < (3,):  # nobody said so, but now it is certain
             said.append(model.AllStaticJobsHaveBeenSubmittedEvent(timestamp=message.now))
         # Once, it was not the last event of its message; today it is.
-        ended = said + [_with_time(each, message.now) for each in ends[:1]]
+        ended = said + [replace(each, timestamp=message.now) for each in ends[:1]]
         self.is_over = self.is_over or bool(ends)
         last = 0.0
         for index, each in enumerate(ended):
             last = min(max(each.timestamp, last), message.now)
-            ended[index] = _with_time(each, last)
+            ended[index] = replace(each, timestamp=last)
         return model.Message(message.now, tuple(ended))
 
     def say(self, message: model.Message) -> e.Message:
@@ -377,13 +379,6 @@ class ToOldBatsim:
 
 def _timestamp(event: e.Event) -> float:
     return event.timestamp
-
-
-def _with_time(event: Any, time: float) -> Any:
-    if event.timestamp == time:
-        return event
-    fields = {name: getattr(event, name) for name in event.__struct_fields__}
-    return type(event)(**{**fields, "timestamp": time})
 
 
 _TOLD: Final[Mapping[type[e.Event], Callable[[ToOldBatsim, Any], Iterable[model.Event]]]] = {

@@ -10,6 +10,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from batprotocol import model
 from batprotocol.builder import MessageBuilder
 from batprotocol.errors import HostSetError
@@ -131,7 +133,7 @@ class ToOldScheduler:
             time = each.timestamp
             if not last <= time <= self.now:
                 time = min(max(time, last), self.now)
-                said[index] = _at(each, time)
+                said[index] = replace(each, timestamp=time)
             last = time
         return e.Message(message.now, tuple(said))
 
@@ -362,11 +364,6 @@ _STATUSES: Final = {
 
 def _timestamp(event: model.Event) -> float:
     return event.timestamp
-
-
-def _at(event: e.Event, time: float) -> e.Event:
-    fields = {name: getattr(event, name) for name in event.__struct_fields__}
-    return type(event)(**{**fields, "timestamp": time})
 
 
 _TOLD: Final[Mapping[type[model.Event], Callable[[ToOldScheduler, Any], Iterable[e.Event]]]] = {
