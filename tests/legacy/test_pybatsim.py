@@ -6,6 +6,7 @@ pyzmq that has no wheels for the Pythons of today; the recordings were made with
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -22,7 +23,7 @@ from batprotocol.legacy import decode
 from batprotocol.legacy import json_events as e
 from batprotocol.legacy.bridge import OldScheduler
 from batprotocol.legacy.translate import Options
-from batprotocol.simulator import read_platform, simulate
+from batprotocol.simulator import Platform, Result, read_platform, simulate
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.minutes
@@ -34,6 +35,11 @@ RUNS = {
     "schedFiller": "schedFiller__test_various__fwd",
     "fcfsSchedSleep": "fcfsSchedSleep__test_delays__E",
 }
+WORKLOADS = sorted(
+    path.stem
+    for path in (INPUTS / "workloads").glob("*.json")
+    if path.stem in ("test_delays", "example_workload_hpc_seed1_jobs250", "example_workload_hpc_seed2_jobs250")
+)
 
 
 @pytest.fixture(scope="module")
@@ -58,17 +64,10 @@ def recorded(run: OldRun) -> dict[str, tuple[float, int]]:
     return found
 
 
-@pytest.mark.parametrize("scheduler", RUNS)
-def test_it_starts_each_job_when_and_where_it_did_with_batsim_4(pybatsim: Path, scheduler: str) -> None:
-    run = old_run(RUNS[scheduler])
-    command = run.facts["batsim_cmd"]
-    energy = "-E" in command
-    platform = read_platform(
-        INPUTS / "platforms" / Path(command[command.index("-p") + 1]).name,
-        mmax=int(command[command.index("--mmax") + 1]) if "--mmax" in command else None,
-        energy=energy,
-    )
-    workload = INPUTS / "workloads" / Path(command[command.index("-w") + 1]).name
+def play(
+    pybatsim: Path, scheduler: str, platform: Platform, workload: Path, options: Options, *, energy: bool = False
+) -> tuple[Result, dict[str, tuple[float, int]]]:
+    """Simulate one of its schedulers: the result, and when each job was started and on how many hosts."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -84,7 +83,6 @@ def test_it_starts_each_job_when_and_where_it_did_with_batsim_4(pybatsim: Path, 
             if isinstance(event, model.ExecuteJobEvent):
                 started[event.job_id] = (reply.now, len(event.allocation.hosts))
 
-    options = Options(forward_profiles="--forward-profiles-on-submission" in command)
     try:
         with OldScheduler(f"tcp://127.0.0.1:{port}", "4.2.1", options, timeout=60) as end:
             result = simulate(platform, workload, end, energy=energy, on_turn=on_turn)
@@ -92,11 +90,41 @@ def test_it_starts_each_job_when_and_where_it_did_with_batsim_4(pybatsim: Path, 
     finally:
         process.kill()
         process.wait()
+    return result, started
+
+
+@pytest.mark.parametrize("scheduler", RUNS)
+def test_it_starts_each_job_when_and_where_it_did_with_batsim_4(pybatsim: Path, scheduler: str) -> None:
+    run = old_run(RUNS[scheduler])
+    command = run.facts["batsim_cmd"]
+    energy = "-E" in command
+    platform = read_platform(
+        INPUTS / "platforms" / Path(command[command.index("-p") + 1]).name,
+        mmax=int(command[command.index("--mmax") + 1]) if "--mmax" in command else None,
+        energy=energy,
+    )
+    workload = INPUTS / "workloads" / Path(command[command.index("-w") + 1]).name
+    options = Options(forward_profiles="--forward-profiles-on-submission" in command)
+    result, started = play(pybatsim, scheduler, platform, workload, options, energy=energy)
     expected = recorded(run)
     assert result.is_complete
     assert started.keys() == expected.keys()
     for job_id, (time, hosts) in expected.items():
         assert started[job_id] == (pytest.approx(time, abs=1e-3), hosts), job_id
+
+
+@pytest.mark.parametrize(
+    "scheduler", ["schedFcfs", "schedFiller", "fillerSched", "schedEasySjfBackfill", "easyBackfill"]
+)
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_it_runs_to_the_end(pybatsim: Path, scheduler: str, workload: str) -> None:
+    """Each job starts not before it is submitted, and on as many hosts as it asks for."""
+    path = INPUTS / "workloads" / f"{workload}.json"
+    asked = {f"w0!{job['id']}": (job["subtime"], job["res"]) for job in json.loads(path.read_text())["jobs"]}
+    result, started = play(pybatsim, scheduler, Platform.homogeneous(512), path, Options(forward_profiles=True))
+    assert result.is_complete
+    assert started.keys() == asked.keys()
+    assert all(started[job][0] >= subtime and started[job][1] == size for job, (subtime, size) in asked.items())
 
 
 BATSIM = """#!/bin/sh
