@@ -30,7 +30,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 import zmq
 
-from batprotocol import MessageBuilder
+from batprotocol import Doubles, ExternalEventListAndFilename, Host, HostState, MessageBuilder
 from batprotocol.cli.run import load
 from batprotocol.edc import run
 from batprotocol.edc.embedded import options
@@ -137,12 +137,17 @@ def measured(jobs: int, rounds: int, engines: Sequence[str]) -> dict[tuple[str, 
 
 def calls(times: int, engines: Sequence[str]) -> dict[str, tuple[float, float, int]]:
     """For each engine: what a call that does nothing costs, what an empty C function does, and how many KiB it adds."""
-    begins = turns.recorded(turns.SCHEDULERS["no-op"](), 1)[0][0]
+    begins = MessageBuilder()
+    begins.add_simulation_begins(
+        batsim_version="5.0.0-rc2",
+        computation_hosts=[Host(id=0, name="host", state=HostState.IDLE, computation_speed=Doubles([1e9]))],
+        external_event_lists=[ExternalEventListAndFilename("events", "events.txt")],
+    )
     happening = MessageBuilder(now=1.0)
     happening.add_external_event_occurred("event", "data")
     ends = MessageBuilder(now=2.0)
     ends.add_simulation_ends()
-    said = [each.to_binary() for each in (begins, happening.finish_message(), ends.finish_message())]
+    said = [each.finish_message().to_binary() for each in (begins, happening, ends)]
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         program = compiled(folder)

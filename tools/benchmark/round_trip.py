@@ -131,13 +131,13 @@ def measure(recording: Recording, engine: str) -> Ratio:
     """
     said = recording.said
     with tempfile.TemporaryDirectory() as folder, zmq.Context() as context:
-            edc = Peer(context, serve_scheduler, f"ipc://{folder}/edc", recording.scheduler, engine)
-            echo = Peer(context, serve_echo, f"ipc://{folder}/echo", recording.replies)
-            for number, start in enumerate(range(0, len(said), PART)):
-                for peer in (edc, echo) if number % 2 else (echo, edc):
-                    peer.play(said[start : start + PART])
-            for peer in edc, echo:
-                peer.end()
+        edc = Peer(context, serve_scheduler, f"ipc://{folder}/edc", recording.scheduler, engine)
+        echo = Peer(context, serve_echo, f"ipc://{folder}/echo", recording.replies)
+        for number, start in enumerate(range(0, len(said), PART)):
+            for peer in (edc, echo) if number % 2 else (echo, edc):
+                peer.play(said[start : start + PART])
+        for peer in edc, echo:
+            peer.end()
     taken = (peer.times[WARM_UP:-1] for peer in (edc, echo))  # the last part may be short
     return Ratio(f"{recording.scheduler}, {recording.name}", *map(statistics.median, taken))
 
