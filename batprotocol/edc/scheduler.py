@@ -294,12 +294,15 @@ def attend_to(scheduler: Scheduler) -> Callable[[Turn], None]:
     """What lets a scheduler fill in the reply of a turn. Methods that are not overridden cost nothing."""
     for name in _ARGUMENTS.keys() & vars(scheduler).keys():
         _expect_method(type(scheduler), name, staticmethod(vars(scheduler)[name]), _ARGUMENTS[name])
-    overridden = {
+    overridden: dict[type, Callable[[Any], object]] = {
         event_type: getattr(scheduler, name)
         for event_type, name in METHODS.items()
         if getattr(type(scheduler), name) not in _NOTHING or name in vars(scheduler)
     }
     decides = type(scheduler).decide is not Scheduler.decide or "decide" in vars(scheduler)
+    # After the last event, nothing is decided. Whether one is the last is asked only of those with a method.
+    for last in LAST_EVENTS:
+        overridden.setdefault(last, lambda event: None)
 
     def attend(turn: Turn) -> None:
         scheduler._turn = turn
@@ -309,8 +312,8 @@ def attend_to(scheduler: Scheduler) -> Callable[[Turn], None]:
             method = overridden.get(kind)
             if method is not None:
                 method(event)
-            if kind in LAST_EVENTS:
-                goes_on = False
+                if kind in LAST_EVENTS:
+                    goes_on = False
         if goes_on:
             scheduler.decide()
 

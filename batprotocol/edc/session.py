@@ -7,6 +7,7 @@ know of sockets, of time-outs, or of schedulers: whoever holds it moves the byte
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import isfinite
 from typing import Final
 
@@ -73,6 +74,10 @@ class Session:
         self._make_hello = hello
         self.format = format
         self._encode: Callable[[Message], bytes] = FORMATS[format].encode
+        # In JSON, a newer simulator may say more than this library knows.
+        self._decode: Callable[[bytes], Message] = (
+            partial(json.decode, strict=False) if format == "json" else FORMATS[format].decode
+        )
         self._verdicts = Verdicts()
         self._hello: Message | None = None
         self._hello_said = False
@@ -214,10 +219,7 @@ class Session:
 
     def _decoded(self, frame: bytes) -> Message:
         try:
-            if self.format == "json":  # a newer simulator may say more than this library knows
-                return json.decode(frame, strict=False)
-            message: Message = FORMATS["binary"].decode(frame)
-            return message
+            return self._decode(frame)
         except DecodeError as error:
             reason = error.reason
             if detect(frame) == "init":
