@@ -1,0 +1,1 @@
+"""Campaigns out of texts."""

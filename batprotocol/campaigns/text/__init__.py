@@ -1,0 +1,1 @@
+"""What CiGri's commands print, out of values."""
