@@ -1,8 +1,9 @@
 """The values of campaigns, in the specification's words: plain, immutable, comparable.
 
-They know nothing of who decides. `campaigns` (what is to be done, and its tasks), `clusters` (where, and what is free
-there), `jobs` (a task on a cluster), `events` (what went wrong), `forecasts` and `rates` (what is expected, and how
-fast to go), `decisions` (what is to be done now), `grid` (all that a cycle decides upon), `settings` (how).
+They know nothing of who decides. On `record` and `words` stand `campaigns` (what is to be done, and its tasks),
+`clusters` (where, and what is free there), `jobs` (a task on a cluster), `events` (what went wrong), `forecasts` and
+`rates` (what is expected, and how fast to go), `decisions` (what is to be done now), `grid` (all that a cycle decides
+upon) and `settings` (how).
 """
 
 from batprotocol.campaigns.model.campaigns import *
@@ -21,6 +22,8 @@ from batprotocol.campaigns.model.jobs import *
 from batprotocol.campaigns.model.jobs import __all__ as _jobs
 from batprotocol.campaigns.model.rates import *
 from batprotocol.campaigns.model.rates import __all__ as _rates
+from batprotocol.campaigns.model.record import *
+from batprotocol.campaigns.model.record import __all__ as _record
 from batprotocol.campaigns.model.settings import *
 from batprotocol.campaigns.model.settings import __all__ as _settings
 from batprotocol.campaigns.model.words import *
@@ -35,6 +38,7 @@ __all__ = [
     *_grid,
     *_jobs,
     *_rates,
+    *_record,
     *_settings,
     *_words,
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from batprotocol.campaigns.model.campaigns import Campaign, Task
+from batprotocol.campaigns.model.campaigns import Campaign
 from batprotocol.campaigns.model.clusters import GridStatus
 from batprotocol.campaigns.model.events import Event
 from batprotocol.campaigns.model.forecasts import Forecast
@@ -66,7 +66,8 @@ class Submission(Record, frozen=True, kw_only=True):
     Args:
         campaign: the campaign.
         cluster: the name of the cluster.
-        tasks: the tasks, in the order of their submission; no task twice.
+        tasks: the numbers of the tasks, in the order of their submission; none twice.
+        tag: `prologue` or `epilogue`: that is submitted instead, as one job without a task; or None.
         best_effort: whether the cluster's own jobs may kill them.
         replica: whether they are further copies of tasks that have a job already.
         weight: how many resources the JDL asks for, for each.
@@ -74,7 +75,8 @@ class Submission(Record, frozen=True, kw_only=True):
 
     campaign: Campaign
     cluster: str
-    tasks: tuple[Task, ...]
+    tasks: tuple[int, ...] = ()
+    tag: str | None = None
     best_effort: bool = True
     replica: bool = False
     weight: int = 1

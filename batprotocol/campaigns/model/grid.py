@@ -25,6 +25,7 @@ class CampaignStatus(Record, frozen=True, kw_only=True):
         events: how many open events it has.
         prologue_done: on which of its clusters that have a prologue it has ended.
         epilogue_done: likewise.
+        used: on which of its clusters it ever had a job.
     """
 
     campaign: Campaign
@@ -36,11 +37,13 @@ class CampaignStatus(Record, frozen=True, kw_only=True):
     events: int = 0
     prologue_done: tuple[str, ...] = ()
     epilogue_done: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()
 
     @property
     def ended(self) -> bool:
-        """Whether there is nothing more to do: each task ended well or was given up. What failed waits for its user."""
-        return self.pending == self.active == 0 and not self.events
+        """Whether each task has ended, well or not, and the epilogues too."""
+        epilogues = {each.cluster for each in self.campaign.clusters if each.epilogue and each.cluster in self.used}
+        return self.pending == self.active == 0 and epilogues <= set(self.epilogue_done)
 
 
 class Progress(Record, frozen=True, kw_only=True):
@@ -49,14 +52,12 @@ class Progress(Record, frozen=True, kw_only=True):
     Args:
         campaign: the number of the campaign.
         cluster: the name of the cluster.
-        submitted: how many jobs it ever got, tests included.
         durations: of the jobs that ended with exit code 0.
         window: those that did within the last hours.
     """
 
     campaign: int
     cluster: str
-    submitted: int = 0
     durations: Durations = Durations()
     window: Window = Window()
 
@@ -68,7 +69,6 @@ class Grid(Record, frozen=True, kw_only=True):
         now: seconds of the grid's clock.
         clusters: all clusters, by number.
         gridstatus: the newest snapshot of each; a cluster without one is not used.
-        previous: the snapshots upon which the newest forecasts were made: what the old ratio was multiplied with.
         campaigns: the campaigns that have not ended, by number; paused ones too.
         jobs: the jobs that have not ended, by number.
         progress: of these campaigns on their clusters, where there is any.
@@ -82,7 +82,6 @@ class Grid(Record, frozen=True, kw_only=True):
     now: float = 0.0
     clusters: tuple[Cluster, ...] = ()
     gridstatus: tuple[GridStatus, ...] = ()
-    previous: tuple[GridStatus, ...] = ()
     campaigns: tuple[CampaignStatus, ...] = ()
     jobs: tuple[Job, ...] = ()
     progress: tuple[Progress, ...] = ()

@@ -62,7 +62,7 @@ class Settings(Record, frozen=True, kw_only=True):
         walltime_grace: seconds after its walltime at which a job that still runs is wiped.
         finalize: whether the last jobs of a campaign are copied to resources that are left over.
         copies: how many jobs a task may have at once when it is finalized.
-        batch: how many tasks of a campaign are ordered at once at most.
+        batch: how many tasks of a campaign a cluster gets at once at most.
         tap: how taps are turned.
         controller: the constants of the controller.
     """

@@ -1,0 +1,144 @@
+"""The campaign schedulers: how many jobs of a campaign a cluster gets of what it offers, and with which tasks.
+
+A policy is chosen for each campaign on each cluster: *test* gives one job to each cluster, *workqueue* fills what is
+offered, by the ratio of jobs to resources, and *finalize* copies the last tasks of a campaign to what is left over. The
+first copy of a task that ends well ends the others: that is the updator's part.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from batprotocol.campaigns.model import Job, Policy, Record, Settings, Task
+
+__all__ = ["POLICIES", "Limit", "Share", "draw", "finalize", "resources_for", "test", "workqueue"]
+
+
+class Limit(Record, frozen=True, kw_only=True):
+    """What the regulator allows a campaign on a cluster. One of both is None.
+
+    Args:
+        ratio: jobs for each resource that is offered.
+        jobs: how many jobs, whatever is offered.
+    """
+
+    ratio: float | None = None
+    jobs: int | None = None
+
+
+class Share(Record, frozen=True, kw_only=True):
+    """What a campaign's scheduler decides upon, for one cluster.
+
+    Args:
+        offer: how many resources the metascheduler offers it there.
+        remaining: how many of its tasks nobody has ordered yet.
+        limit: what the regulator allows.
+        active: how many jobs it has there that have not ended.
+        max_jobs: how many it may have there; None: as many as it likes.
+        weight: how many resources its JDL asks for, for each job.
+        tested: whether a job of it has ended well there.
+    """
+
+    offer: float
+    remaining: int
+    limit: Limit
+    active: int = 0
+    max_jobs: int | None = None
+    weight: int = 1
+    tested: bool = False
+
+
+def test(share: Share) -> int:
+    """One job on each cluster, and the next one only where that failed.
+
+    >>> test(Share(offer=10, remaining=5, limit=Limit(ratio=1)))
+    1
+    >>> test(Share(offer=10, remaining=5, limit=Limit(ratio=1), active=1))
+    0
+    """
+    return int(share.remaining > 0 and share.offer >= 1 and not share.active and not share.tested)
+
+
+def workqueue(share: Share) -> int:
+    """As many jobs as fill what is offered, by the ratio; or as many as the regulator allows.
+
+    A ratio above 0 gives one job at least, as slow start wants it.
+
+    >>> workqueue(Share(offer=10, remaining=100, limit=Limit(ratio=0.5)))
+    5
+    >>> workqueue(Share(offer=10, remaining=100, limit=Limit(ratio=0.05)))
+    1
+    """
+    if share.limit.jobs is not None:
+        jobs = share.limit.jobs
+    elif share.limit.ratio and share.offer >= 1:
+        jobs = max(1, math.floor(share.offer * share.limit.ratio))
+    else:
+        jobs = 0
+    if share.max_jobs is not None:
+        jobs = min(jobs, share.max_jobs - share.active)
+    return max(0, min(jobs, share.remaining))
+
+
+POLICIES: dict[Policy, Callable[[Share], int]] = {"test": test, "workqueue": workqueue}
+
+
+def resources_for(jobs: int, share: Share) -> float:
+    """How many of the offered resources so many jobs should take: for each its weight, or more if the ratio says so."""
+    each = max(share.weight, 1 / share.limit.ratio) if share.limit.ratio else share.weight
+    return min(share.offer, jobs * each)
+
+
+def draw(
+    wanted: Mapping[str, int], candidates: Mapping[str, Sequence[Task]], taken: Iterable[int] = ()
+) -> dict[str, tuple[Task, ...]]:
+    """Which tasks of a campaign each cluster gets: the clusters draw in turn, each its own first, and no task twice.
+
+    Args:
+        wanted: how many tasks each cluster gets, in the order in which they draw.
+        candidates: the tasks in the order of each cluster; for all to get what they want, as many as all want together.
+        taken: the numbers of tasks that somebody has already.
+
+    >>> tasks = [Task(number, 1, str(number), str(number)) for number in range(5)]
+    >>> {name: [task.id for task in got] for name, got in draw({"a": 2, "b": 9}, {"a": tasks, "b": tasks}).items()}
+    {'a': [0, 2], 'b': [1, 3, 4]}
+    """
+    gone = set(taken)
+    sources = {cluster: iter(candidates[cluster]) for cluster in wanted}
+    drawn: dict[str, list[Task]] = {cluster: [] for cluster in wanted}
+    while sources:
+        for cluster in list(sources):
+            full = len(drawn[cluster]) >= wanted[cluster]
+            task = None if full else next((each for each in sources[cluster] if each.id not in gone), None)
+            if task is None:
+                del sources[cluster]
+                continue
+            gone.add(task.id)
+            drawn[cluster].append(task)
+    return {cluster: tuple(tasks) for cluster, tasks in drawn.items() if tasks}
+
+
+def finalize(
+    active: Iterable[Job], offer: float, weight: int, settings: Settings, copied: Mapping[int, int]
+) -> list[int]:
+    """Which tasks of a campaign are copied, when none waits any more and resources are left over.
+
+    Those that have been on their way for the longest come first, and none gets more copies than the settings allow.
+
+    Args:
+        active: the jobs of the campaign that have not ended, on all clusters.
+        offer: how many resources are left over.
+        weight: how many of them a job takes.
+        settings: how many copies a task may have.
+        copied: how many copies of each task other clusters have just got.
+    """
+    copies: dict[int, list[Job]] = {}
+    for job in active:
+        if job.task is not None:
+            copies.setdefault(job.task, []).append(job)
+    oldest = sorted(
+        (task for task, jobs in copies.items() if len(jobs) + copied.get(task, 0) < settings.copies),
+        key=lambda task: (min(job.submission_time for job in copies[task]), task),
+    )
+    return oldest[: max(0, math.floor(offer / weight))]
