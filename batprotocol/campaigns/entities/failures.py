@@ -23,6 +23,7 @@ from batprotocol.campaigns.model import (
     TaskState,
     Verdict,
 )
+from batprotocol.campaigns.ruby import as_ruby
 
 __all__ = ["KILLED", "blacklist_event", "judge", "refused"]
 
@@ -147,8 +148,8 @@ def _event(job: Job, now: float, code: str, message: str) -> Event:
 
 def _shown(events: tuple[RemoteEvent, ...]) -> str:
     """Events as CiGri's messages show them."""
-    pairs = (f'{{"type"=>"{event.type}", "description"=>"{event.description}"}}' for event in events)
-    return f"[{', '.join(pairs)}]"[:_MESSAGE_CHARACTERS]
+    pairs = [{"type": event.type, "description": event.description} for event in events]
+    return as_ruby(pairs)[:_MESSAGE_CHARACTERS]
 
 
 def refused(job: Job, message: str, now: float = 0.0) -> Verdict:

@@ -5,6 +5,7 @@ Where taps regulate, a cluster serves one campaign at a time, as CiGri 3 does: t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import TypeAlias
 
@@ -72,18 +73,19 @@ def submission(campaign: Campaign, cluster: str, tasks: Iterable[int], *, replic
 def submissions(
     ordered: Sequence[Order], campaigns: Mapping[int, Campaign], tasks: TaskSource
 ) -> tuple[Submission, ...]:
-    """What was ordered, with the tasks to do. The clusters of a campaign draw its tasks in turn.
+    """What was ordered, with the tasks to do. The clusters draw them in turn.
 
     Args:
         ordered: what the campaigns' schedulers ordered.
         campaigns: the campaigns by number.
         tasks: gives the tasks that wait.
     """
-    found = []
-    for number in dict.fromkeys(order.campaign for order in ordered):
-        wanted = {order.cluster: order.jobs for order in ordered if order.campaign == number}
-        all_together = sum(wanted.values())
-        candidates = {cluster: tasks(number, cluster, all_together) for cluster in wanted}
-        drawn = draw(wanted, candidates)
-        found += [submission(campaigns[number], cluster, (task.id for task in got)) for cluster, got in drawn.items()]
-    return tuple(found)
+    wanted = {(order.campaign, order.cluster): order.jobs for order in ordered}
+    together: Counter[int] = Counter()
+    for (number, _), jobs in wanted.items():
+        together[number] += jobs
+    candidates = {couple: tasks(*couple, together[couple[0]]) for couple in wanted}
+    return tuple(
+        submission(campaigns[number], cluster, (task.id for task in got))
+        for (number, cluster), got in draw(wanted, candidates).items()
+    )

@@ -8,6 +8,7 @@ first copy of a task that ends well ends the others: that is the updator's part.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from batprotocol.campaigns.model import Job, Policy, Record, Settings, Task
@@ -91,32 +92,42 @@ def resources_for(jobs: int, share: Share) -> float:
 
 
 def draw(
-    wanted: Mapping[str, int], candidates: Mapping[str, Sequence[Task]], taken: Iterable[int] = ()
-) -> dict[str, tuple[Task, ...]]:
-    """Which tasks of a campaign each cluster gets: the clusters draw in turn, each its own first, and no task twice.
+    wanted: Mapping[tuple[int, str], int], candidates: Mapping[tuple[int, str], Sequence[Task]]
+) -> dict[tuple[int, str], tuple[Task, ...]]:
+    """Which tasks each cluster gets: the clusters draw one by one, in turn, and no task is drawn twice.
+
+    Each draws its own first task of its first campaign, and of the next one when that has nothing more for it.
 
     Args:
-        wanted: how many tasks each cluster gets, in the order in which they draw.
-        candidates: the tasks in the order of each cluster; for all to get what they want, as many as all want together.
-        taken: the numbers of tasks that somebody has already.
+        wanted: how many tasks each couple of campaign and cluster gets; a cluster draws from campaigns in this order.
+        candidates: the tasks of each couple, in the order in which the cluster draws them. For all to get what they
+            want, there must be as many as all clusters together want of that campaign.
 
     >>> tasks = [Task(number, 1, str(number), str(number)) for number in range(5)]
-    >>> {name: [task.id for task in got] for name, got in draw({"a": 2, "b": 9}, {"a": tasks, "b": tasks}).items()}
+    >>> got = draw({(1, "a"): 2, (1, "b"): 9}, {(1, "a"): tasks, (1, "b"): tasks})
+    >>> {cluster: [task.id for task in drawn] for (_, cluster), drawn in got.items()}
     {'a': [0, 2], 'b': [1, 3, 4]}
     """
-    gone = set(taken)
-    sources = {cluster: iter(candidates[cluster]) for cluster in wanted}
-    drawn: dict[str, list[Task]] = {cluster: [] for cluster in wanted}
-    while sources:
-        for cluster in list(sources):
-            full = len(drawn[cluster]) >= wanted[cluster]
-            task = None if full else next((each for each in sources[cluster] if each.id not in gone), None)
+    gone: set[int] = set()
+    drawn: dict[tuple[int, str], list[Task]] = {couple: [] for couple in wanted}
+    sources = {couple: iter(candidates[couple]) for couple in wanted}
+    queues: dict[str, deque[tuple[int, str]]] = {}
+    for couple in wanted:
+        queues.setdefault(couple[1], deque()).append(couple)
+    while queues:
+        for cluster in list(queues):
+            task, queue = None, queues[cluster]
+            while queue and task is None:
+                if len(drawn[queue[0]]) < wanted[queue[0]]:
+                    task = next((each for each in sources[queue[0]] if each.id not in gone), None)
+                if task is None:
+                    queue.popleft()
             if task is None:
-                del sources[cluster]
+                del queues[cluster]
                 continue
             gone.add(task.id)
-            drawn[cluster].append(task)
-    return {cluster: tuple(tasks) for cluster, tasks in drawn.items() if tasks}
+            drawn[queue[0]].append(task)
+    return {couple: tuple(tasks) for couple, tasks in drawn.items() if tasks}
 
 
 def finalize(

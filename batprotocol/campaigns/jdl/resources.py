@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 
 from batprotocol.campaigns.model import Record
 from batprotocol.errors import InputError, shown
@@ -48,6 +49,7 @@ class Resources(Record, frozen=True):
         return "".join(f"/{level.name}={'ALL' if level.count is None else level.count}" for level in self.levels)
 
 
+@lru_cache(1024)
 def read_resources(text: str) -> Resources:
     """Read a request for resources. The leading slash may be missing.
 

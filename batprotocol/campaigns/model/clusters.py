@@ -21,6 +21,7 @@ class Cluster(Record, frozen=True, kw_only=True):
         stress_factor: how hard it has it, as it says itself, from 0; None if it does not say.
         stress_limit: from which stress factor on nothing is given to it.
         enabled: whether it is used at all.
+        details: what its driver must know, and people may: pairs of a name and a text, such as `api_url`.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Cluster(Record, frozen=True, kw_only=True):
     stress_factor: float | None = None
     stress_limit: float = 0.8
     enabled: bool = True
+    details: tuple[tuple[str, str], ...] = ()
 
     @property
     def under_stress(self) -> bool:
