@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from batprotocol.campaigns.entities import cycle, updator
-from batprotocol.campaigns.jdl.resources import seconds_of
-from batprotocol.campaigns.managers.interface import Request, ResourceManager
+from batprotocol.campaigns.jdl import environment, seconds_of
+from batprotocol.campaigns.managers.interface import DIRECTORY, NODES, Request, ResourceManager
 from batprotocol.campaigns.model import Campaign, Decisions, Grid, Job, Observation, Settings, Task
 from batprotocol.campaigns.model.record import Record
 from batprotocol.campaigns.store import Store
@@ -147,12 +147,10 @@ def request_of(job: Job, campaign: Campaign, task: Task | None) -> Request:
     return Request(
         job=job.id,
         command=expanded(command),
+        environment=environment(campaign, properties, job, task, workdir=DIRECTORY, node_file=NODES),
         campaign=campaign.id,
-        name=task.name if task else job.tag or "",
         parameters=task.parameters if task else "",
-        user=campaign.user,
         directory=expanded(properties.exec_directory),
-        resources=properties.resources,
         weight=job.weight,
         properties=properties.properties,
         walltime=seconds_of(walltime),

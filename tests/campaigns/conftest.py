@@ -24,7 +24,8 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "grid.db")
     found: PostgreSQL = request.getfixturevalue("server")
-    return found.new_database()
+    url: str = found.new_database()
+    return url
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 from daskers import DaskProcesses, dask_processes
 
 from batprotocol.campaigns.managers import DaskCluster, Request, ResourceManager
+from batprotocol.campaigns.managers.interface import DIRECTORY, NODES
 from batprotocol.campaigns.model import JobState, RemoteJob
 from batprotocol.errors import ClusterError
 
@@ -55,7 +56,12 @@ def why(job: RemoteJob) -> list[str]:
 def test_jobs_end_with_their_status(cluster: DaskCluster, tmp_path: Path) -> None:
     commands = ["true", "exit 3", "kill -9 $$", "env | grep CIGRI_ > environment; wc -l < $CIGRI_NODE_FILE > nodes"]
     requests = [
-        Request(job=number, command=command, directory=str(tmp_path), user="alice", name=f"t{number}")
+        Request(
+            job=number,
+            command=command,
+            directory=str(tmp_path),
+            environment={"CIGRI_USER": "alice", "CIGRI_WORKDIR": DIRECTORY, "CIGRI_NODE_FILE": NODES},
+        )
         for number, command in enumerate(commands)
     ]
     cluster.submit(requests)
@@ -64,7 +70,7 @@ def test_jobs_end_with_their_status(cluster: DaskCluster, tmp_path: Path) -> Non
     assert [found[number].exit_code for number in range(4)] == [0, 3 << 8, 9, 0]
     assert all(job.start_time is not None and job.node for job in found.values())
     values = dict(line.split("=", 1) for line in (tmp_path / "environment").read_text().splitlines())
-    assert (values["CIGRI_USER"], values["CIGRI_JOB_NAME"], values["CIGRI_WORKDIR"]) == ("alice", "t3", str(tmp_path))
+    assert (values["CIGRI_USER"], values["CIGRI_WORKDIR"]) == ("alice", str(tmp_path))
     assert (tmp_path / "nodes").read_text().strip() == "1"
     cluster.forget(found)
     assert cluster.look().jobs == ()

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from batprotocol.campaigns.loop import request_of
 from batprotocol.campaigns.managers import LocalProcesses, Request, ResourceManager
-from batprotocol.campaigns.model import JobState, RemoteJob
+from batprotocol.campaigns.managers.interface import NODES
+from batprotocol.campaigns.model import Campaign, ClusterProperties, Job, JobState, RemoteJob, Task
 from batprotocol.errors import ClusterError
 
 WITHOUT_ENGINE = True
@@ -81,7 +83,8 @@ def test_no_more_run_than_there_are_slots(cluster: LocalProcesses, tmp_path: Pat
 
 def test_a_job_of_several_slots_waits_for_all_of_them(cluster: LocalProcesses, tmp_path: Path) -> None:
     small = Request(job=1, command="sleep 0.3", directory=str(tmp_path))
-    large = Request(job=2, command="cat $CIGRI_NODE_FILE | wc -l", directory=str(tmp_path), weight=2)
+    count = "wc -l < $NODES"
+    large = Request(job=2, command=count, directory=str(tmp_path), weight=2, environment={"NODES": NODES})
     impossible = Request(job=3, command="true", directory=str(tmp_path), weight=3)
     cluster.submit([small, large, impossible])
     assert why(end_of(cluster, 3)) == ["REFUSED"]
@@ -141,18 +144,17 @@ def test_a_missing_directory(cluster: LocalProcesses, tmp_path: Path) -> None:
 
 
 def test_the_environment(cluster: LocalProcesses, tmp_path: Path) -> None:
-    request = Request(
-        job=7,
-        command="env > environment; cat $CIGRI_NODEFILE > nodes",
-        campaign=3,
-        name="t0",
-        user="alice",
-        directory=str(tmp_path),
+    """The specification's variables, each with its aliases, as a job finds them."""
+    says = ClusterProperties(
+        cluster="here",
+        exec_file="env > environment; cat $CIGRI_NODEFILE > nodes; true",
+        exec_directory=str(tmp_path),
         resources="/nodes=1/cpu=2",
-        weight=2,
-        walltime=5400.0,
+        walltime="01:30:00",
     )
-    cluster.submit([request])
+    campaign = Campaign(id=3, user="alice", name="n", clusters=(says,))
+    job = Job(id=7, campaign=3, task=1, cluster="here", weight=2)
+    cluster.submit([request_of(job, campaign, Task(1, 3, "t0", "t0 x"))])
     assert end_of(cluster, 7).exit_code == 0
     lines = (line.partition("=") for line in (tmp_path / "environment").read_text().splitlines())
     found = {name: value for name, _, value in lines if name.startswith("CIGRI_")}
@@ -187,6 +189,7 @@ def test_a_number_is_submitted_once(cluster: LocalProcesses, tmp_path: Path) -> 
 
 PROGRAM = """
 import sys, time
+from batprotocol.campaigns.loop import request_of
 from batprotocol.campaigns.managers import LocalProcesses, Request
 cluster = LocalProcesses("here", sys.argv[1], slots=2)
 commands = [f"echo {n} >> runs; sleep 0.5; exit {n}" for n in range(6)]

@@ -5,16 +5,8 @@ uses whatever Dask runs on, `opening` opens one or the other. Simulated clusters
 """
 
 from batprotocol.campaigns.managers.dask import DaskCluster
-from batprotocol.campaigns.managers.interface import Request, ResourceManager, cigri_environment
+from batprotocol.campaigns.managers.interface import Request, ResourceManager
 from batprotocol.campaigns.managers.local import LocalProcesses
 from batprotocol.campaigns.managers.opening import MANAGERS, open_manager
 
-__all__ = [
-    "MANAGERS",
-    "DaskCluster",
-    "LocalProcesses",
-    "Request",
-    "ResourceManager",
-    "cigri_environment",
-    "open_manager",
-]
+__all__ = ["MANAGERS", "DaskCluster", "LocalProcesses", "Request", "ResourceManager", "open_manager"]

@@ -16,7 +16,6 @@ from batprotocol.campaigns.managers.interface import (
     NO_DIRECTORY,
     TIME_OVER,
     Request,
-    cigri_environment,
     ended,
 )
 from batprotocol.campaigns.model import JobState, Observation, RemoteJob
@@ -77,7 +76,7 @@ class DaskCluster:
                 job.command,
                 job.directory,
                 job.walltime,
-                cigri_environment(job, directory="{directory}", node_file="{nodes}"),
+                dict(job.environment),
                 job.best_effort,
                 key=name,
                 pure=False,

@@ -7,21 +7,24 @@ was interrupted, it finds done or does again. A resource manager must not know o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Protocol, runtime_checkable
+
+import msgspec
 
 from batprotocol.campaigns.model import JobState, Observation, RemoteEvent, RemoteJob
 from batprotocol.campaigns.model.record import Record
 
 __all__ = [
+    "DIRECTORY",
     "KILLED",
     "LOST",
+    "NODES",
     "NO_DIRECTORY",
     "REFUSED",
     "TIME_OVER",
     "Request",
     "ResourceManager",
-    "cigri_environment",
     "ended",
 ]
 
@@ -33,19 +36,23 @@ REFUSED: Final = RemoteEvent("REFUSED", "It asks for more resources than there a
 TIME_OVER: Final = RemoteEvent("WALLTIME", "It took longer than its walltime.")
 
 
+DIRECTORY: Final = "{directory}"
+NODES: Final = "{nodes}"
+"""What stands in a request's environment for what only the resource manager knows."""
+
+
 class Request(Record, frozen=True, kw_only=True):
     """A job to be started.
 
     Args:
         job: our number of it.
         command: the line for the shell.
+        environment: what the command finds in its environment, besides; `DIRECTORY` stands for where it is started, and
+            `NODES` for a file with the names of its nodes, one a line for each resource.
         campaign: the number of its campaign.
-        name: of its task, the first word of the parameters.
         parameters: of its task.
-        user: whose campaign it is.
         directory: where it is started; `~` and `$HOME` are the home of whoever runs it.
-        resources: what it asks for, in OAR's words.
-        weight: how many resources that is, at least 1.
+        weight: how many resources it asks for, at least 1.
         properties: which resources, in OAR's words; empty: any.
         walltime: seconds that it may take, > 0.
         best_effort: whether the cluster's own jobs may kill it.
@@ -53,16 +60,19 @@ class Request(Record, frozen=True, kw_only=True):
 
     job: int
     command: str
+    environment: Mapping[str, str] = msgspec.field(default_factory=dict)
     campaign: int = 0
-    name: str = ""
     parameters: str = ""
-    user: str = ""
     directory: str = "~"
-    resources: str = "/resource_id=1"
     weight: int = 1
     properties: str = ""
     walltime: float = 3600.0
     best_effort: bool = True
+
+    def variables(self, *, directory: str, nodes: str) -> dict[str, str]:
+        """The environment, with what only the resource manager knows."""
+        known = {DIRECTORY: directory, NODES: nodes}
+        return {name: known.get(value, value) for name, value in self.environment.items()}
 
 
 @runtime_checkable
@@ -115,25 +125,3 @@ def ended(
         stop_time=stop_time,
         node=node,
     )
-
-
-def cigri_environment(request: Request, *, directory: str, node_file: str) -> dict[str, str]:
-    """The variables that a job finds in its environment, each with its aliases.
-
-    >>> values = cigri_environment(Request(job=7, command="true", walltime=90.0), directory="/w", node_file="/n")
-    >>> values["CIGRI_JOB_ID"], values["CIGRI_JOBID"], values["CIGRI_WALLTIME"]
-    ('7', '7', '00:01:30')
-    """
-    seconds = round(request.walltime)
-    values = {
-        ("CIGRI_NODE_FILE", "CIGRI_NODEFILE"): node_file,
-        ("CIGRI_JOB_ID", "CIGRI_JOBID"): str(request.job),
-        ("CIGRI_CAMPAIGNID", "CIGRI_CAMPAIGN_ID"): str(request.campaign),
-        ("CIGRI_JOB_NAME", "CIGRI_JOBNAME"): request.name,
-        ("CIGRI_USER",): request.user,
-        ("CIGRI_WORKDIR", "CIGRI_WORKING_DIRECTORY"): directory,
-        ("CIGRI_RESOURCES",): request.resources,
-        ("CIGRI_WALLTIME",): f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}",
-        ("CIGRI_WALLTIME_SECONDS",): str(seconds),
-    }
-    return {name: value for names, value in values.items() for name in names}

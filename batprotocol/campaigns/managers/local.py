@@ -29,7 +29,6 @@ from batprotocol.campaigns.managers.interface import (
     REFUSED,
     TIME_OVER,
     Request,
-    cigri_environment,
     ended,
 )
 from batprotocol.campaigns.model import JobState, Observation, RemoteEvent, RemoteJob
@@ -250,7 +249,7 @@ class LocalProcesses:
             return
         nodes = job.folder / "nodes"
         nodes.write_text(f"{NODE}\n" * request.weight)
-        values = cigri_environment(request, directory=directory, node_file=str(nodes))
+        values = request.variables(directory=directory, nodes=str(nodes))
         polite = "nice -n 19" if request.best_effort else ""
         output = self._folder / "output" / str(request.job)
         arguments: list[str | Path] = [

@@ -39,6 +39,9 @@ __all__ = ["HISTORY_CYCLES", "PERIOD_SECONDS", "CycleBooks", "change_events", "c
 HISTORY_CYCLES: Final = 1000
 """For how many cycles the snapshots and forecasts are kept."""
 
+TIDY_CYCLES: Final = 100
+"""After how many cycles those that are older are thrown away."""
+
 PERIOD_SECONDS: Final = 300.0
 """What has ended is counted by periods of so many seconds, so a window is longer than asked for by one at most."""
 
@@ -178,8 +181,9 @@ class CycleBooks:
             row["cluster"] = row["cluster"] or ""
         upsert(self._connection, tables.forecasts, rows)
         insert_rows(self._connection, tables.forecasts_history, rows)
-        for table in (tables.forecasts_history, tables.gridstatus):
-            self._connection.execute(delete(table).where(table.c.cycle == self._cycle - HISTORY_CYCLES))
+        if self._cycle % TIDY_CYCLES == 0:
+            for table in (tables.forecasts_history, tables.gridstatus):
+                self._connection.execute(delete(table).where(table.c.cycle <= self._cycle - HISTORY_CYCLES))
 
     def _launch(self, submissions: Sequence[Submission], now: float) -> tuple[Job, ...]:
         """Make a job of each task that is submitted."""

@@ -43,10 +43,8 @@ class CampaignReader:
 
     def statuses(self, connection: Connection, numbers: Iterable[int] | None = None) -> tuple[CampaignStatus, ...]:
         """How far these campaigns are; None: those that have not ended."""
-        columns = tables.campaigns.c
-        query = select(tables.campaigns).order_by(columns.id)
-        query = query.where(columns.state.in_(LIVING) if numbers is None else columns.id.in_(list(numbers)))
-        rows = connection.execute(query).all()
+        chosen = {} if numbers is None else {"numbers": list(numbers)}
+        rows = connection.execute(_ALL_LIVING if numbers is None else _CHOSEN, chosen).all()
         self._read_properties(connection, [row.id for row in rows])
         done = {tag: _where(connection, _DONE[tag]) for tag in _DONE}
         return tuple(self._status(row, {tag: where.get(row.id, ()) for tag, where in done.items()}) for row in rows)
@@ -101,7 +99,7 @@ def read_grid(connection: Connection, reader: CampaignReader, now: float, window
         now: seconds of the grid's clock.
         window: over how many seconds the throughput is measured.
     """
-    clusters = values_of(Cluster, connection.execute(select(tables.clusters).order_by(tables.clusters.c.id)))
+    clusters = values_of(Cluster, connection.execute(_CLUSTERS))
     return Grid(
         now=now,
         clusters=clusters,
@@ -110,20 +108,20 @@ def read_grid(connection: Connection, reader: CampaignReader, now: float, window
         jobs=values_of(Job, connection.execute(_ACTIVE_JOBS)),
         progress=_progress(connection, now, window),
         blacklist=tuple(Blacklist(row.cluster, row.campaign) for row in connection.execute(_BLACKLISTED)),
-        priorities=values_of(UserPriority, connection.execute(select(tables.users_priority))),
+        priorities=values_of(UserPriority, connection.execute(_PRIORITIES)),
         forecasts=tuple(
             value_of(Forecast, {**row._mapping, "cluster": row.cluster or None})
-            for row in connection.execute(_living(tables.forecasts))
+            for row in connection.execute(_FORECASTS)
         ),
-        taps=values_of(Tap, connection.execute(_living(tables.taps))),
-        controllers=values_of(ControllerState, connection.execute(_living(tables.controllers))),
+        taps=values_of(Tap, connection.execute(_TAPS)),
+        controllers=values_of(ControllerState, connection.execute(_CONTROLLERS)),
     )
 
 
 def _snapshots(connection: Connection, clusters: Iterable[Cluster]) -> tuple[GridStatus, ...]:
     """The newest snapshot of each cluster."""
     found = (connection.execute(_SNAPSHOT, {"of": cluster.name}).one_or_none() for cluster in clusters)
-    return values_of(GridStatus, (row for row in found if row is not None))
+    return tuple(value_of(GridStatus, row) for row in found if row is not None)
 
 
 def _progress(connection: Connection, now: float, window: float) -> tuple[Progress, ...]:
@@ -139,7 +137,7 @@ def _progress(connection: Connection, now: float, window: float) -> tuple[Progre
             durations=Durations(row.jobs, row.total, row.squares),
             window=windows.get((row.campaign, row.cluster), Window()),
         )
-        for row in connection.execute(_living(tables.progress))
+        for row in connection.execute(_PROGRESS)
     )
 
 
@@ -150,11 +148,26 @@ def _living(table: Table) -> Select[Any]:
 
 
 _ACTIVE_JOBS: Final = select(tables.jobs).where(tables.jobs.c.active).order_by(tables.jobs.c.id)
+# Queries are made once: to make one takes longer than to ask it.
+_ALL_LIVING: Final = (
+    select(tables.campaigns).where(tables.campaigns.c.state.in_(LIVING)).order_by(tables.campaigns.c.id)
+)
+_CHOSEN: Final = (
+    select(tables.campaigns)
+    .where(tables.campaigns.c.id.in_(bindparam("numbers", expanding=True)))
+    .order_by(tables.campaigns.c.id)
+)
+_CLUSTERS: Final = select(tables.clusters).order_by(tables.clusters.c.id)
+_PRIORITIES: Final = select(tables.users_priority)
+_FORECASTS: Final = _living(tables.forecasts)
+_TAPS: Final = _living(tables.taps)
+_CONTROLLERS: Final = _living(tables.controllers)
+_PROGRESS: Final = _living(tables.progress)
 _said = tables.campaign_properties.c
 _DONE: Final = {
     "prologue": select(_said.campaign, _said.cluster).where(_said.prologue_done),
     "epilogue": select(_said.campaign, _said.cluster).where(_said.epilogue_done),
-    "used": _living(tables.progress).where(tables.progress.c.submitted > 0),
+    "used": _PROGRESS.where(tables.progress.c.submitted > 0),
 }
 """On which clusters campaigns have done what."""
 _status = tables.gridstatus.c

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
-from sqlalchemy import Row
+from sqlalchemy import Result, Row
 
 from batprotocol.campaigns.model import Campaign, ClusterProperties, Event, Job
 from batprotocol.campaigns.model.record import Record
@@ -23,9 +23,11 @@ def value_of(kind: type[Kind], row: Row[Any] | Mapping[str, Any]) -> Kind:
     return msgspec.convert(given, kind)
 
 
-def values_of(kind: type[Kind], rows: Iterable[Row[Any]]) -> tuple[Kind, ...]:
-    """The values of such rows."""
-    return tuple(value_of(kind, row) for row in rows)
+def values_of(kind: type[Kind], rows: Result[Any]) -> tuple[Kind, ...]:
+    """The values of such rows: many, so that which columns are asked for is found out once."""
+    places = [(str(name), place) for place, name in enumerate(rows.keys()) if name in kind.__struct_fields__]
+    members = [{name: row[place] for name, place in places if row[place] is not None} for row in rows]
+    return tuple(msgspec.convert(members, list[kind]))  # type: ignore[valid-type]  # it is one
 
 
 def row_of(value: Record, **more: Any) -> dict[str, Any]:

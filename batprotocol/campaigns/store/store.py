@@ -99,6 +99,8 @@ class Store:
     def requests(self, numbers: Sequence[int]) -> dict[int, tuple[Job, Campaign, Task | None]]:
         """What is to be done in these jobs, but for those that are to be killed; a prologue or epilogue has no task."""
         found: dict[int, tuple[Job, Task | None]] = {}
+        if not numbers:
+            return {}
         with self._database.reading() as connection:
             for begin in range(0, len(numbers), PIECE):
                 rows = connection.execute(_REQUESTS, {"numbers": numbers[begin : begin + PIECE]})
@@ -163,6 +165,7 @@ class Store:
             if number is None:
                 number = next_numbers(connection, "cluster", 1)
             row = row_of(cluster, id=number)
+            del row["details"]  # it is told by what is kept already
             upsert(connection, tables.clusters, [row])
             return value_of(Where, row)
 
