@@ -101,7 +101,15 @@ class _Job:
             blamed = LOST
         status = None if exit_code is None or blamed is not None else _as_wait_gives(exit_code)
         number = self.request.job
-        return ended(number, exit_code=status, because=blamed, start_time=started, stop_time=at, node=NODE)
+        return ended(
+            number,
+            exit_code=status,
+            because=blamed,
+            start_time=started,
+            stop_time=at,
+            remote_id=self.folder.name,
+            node=NODE,
+        )
 
     def blame(self, event: RemoteEvent) -> None:
         """Write down why it ends, if it does not end by itself before."""

@@ -8,7 +8,7 @@ from batprotocol.campaigns.model.record import Record
 from batprotocol.campaigns.simulation.scheduler import GridScheduler
 from batprotocol.campaigns.simulation.usage import Usage
 
-__all__ = ["ClusterReport", "GridReport", "Regulation", "report_of"]
+__all__ = ["ClusterReport", "GridReport", "Regulation", "regulation_of", "report_of"]
 
 
 class ClusterReport(Record, frozen=True, kw_only=True):

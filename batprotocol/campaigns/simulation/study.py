@@ -11,7 +11,7 @@ from batprotocol.campaigns.simulation.plan import CampaignPlan, GridPlan
 from batprotocol.campaigns.simulation.report import GridReport, report_of
 from batprotocol.campaigns.simulation.scheduler import GridScheduler
 from batprotocol.campaigns.simulation.workload import local_workload
-from batprotocol.simulator import Platform, simulate
+from batprotocol.simulator import Platform, Workload, simulate
 
 __all__ = ["Case", "run_case"]
 
@@ -67,15 +67,18 @@ class Case(Record, frozen=True, kw_only=True):
             campaigns=(campaign,), clusters=clusters, queue="easy", cycle=self.cycle, settings=self.settings, stop=True
         )
 
+    def workloads(self) -> list[Workload]:
+        """The jobs of the clusters' own."""
+        return [
+            local_workload(
+                self.hosts, self.horizon, load=self.load, mean_seconds=self.local_seconds, seed=self.seed + each
+            )
+            for each in range(self.clusters)
+        ]
+
 
 def run_case(case: Case, watch: Callable[[Cycle], None] | None = None) -> tuple[GridReport, GridScheduler]:
     """Simulate a case; what came of it, and the scheduler with its series."""
-    workloads = [
-        local_workload(
-            case.hosts, case.horizon, load=case.load, mean_seconds=case.local_seconds, seed=case.seed + number
-        )
-        for number in range(case.clusters)
-    ]
     scheduler = GridScheduler(case.plan(), watch)
-    simulate(Platform.homogeneous(case.clusters * case.hosts), workloads, scheduler)
+    simulate(Platform.homogeneous(case.clusters * case.hosts), case.workloads(), scheduler)
     return report_of(scheduler), scheduler

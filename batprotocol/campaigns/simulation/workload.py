@@ -31,10 +31,8 @@ def local_workload(
         largest: up to which part of the hosts a job takes; the sizes are distributed log-uniformly.
         seed: the same gives the same.
 
-    >>> workload = local_workload(64, 36000.0, load=0.6)
-    >>> area = sum(job.resource_request * job.profile.delay for job in workload.jobs)
-    >>> 0.4 < area / (64 * 36000.0) < 0.8
-    True
+    >>> len(local_workload(64, 36000.0, load=0.6)), len(local_workload(64, 36000.0, load=0.3))
+    (1112, 555)
     """
     if hosts < 1 or not 0 <= load <= 1 or not 0 < mean_seconds < math.inf:
         raise InputError(f"expected hosts, a load of 0 to 1 and seconds, got {hosts}, {load} and {mean_seconds}")

@@ -47,6 +47,8 @@ class Database:
             self.url = f"postgresql+psycopg://{self.url.partition('://')[2]}"
         try:
             parsed = sqlalchemy.make_url(self.url)
+            if parsed.get_backend_name() not in ("sqlite", "postgresql"):
+                raise ValueError(f"got {parsed.get_backend_name()}")
             self.file = parsed.database if parsed.get_backend_name() == "sqlite" else None
             memory = parsed.get_backend_name() == "sqlite" and self.file in (None, "", ":memory:")
             options: dict[str, Any] = {"poolclass": StaticPool} if memory else {}
@@ -59,8 +61,6 @@ class Database:
             raise StoreError(
                 f"{url}: expected the name of a file or the URL of SQLite or PostgreSQL: {error}"
             ) from None
-        if self.engine.dialect.name not in ("sqlite", "postgresql"):
-            raise StoreError(f"{url}: expected SQLite or PostgreSQL, got {self.engine.dialect.name}")
         self.shown = parsed.render_as_string(hide_password=True)
         self._is_sqlite = self.engine.dialect.name == "sqlite"
         self._memory = memory

@@ -13,6 +13,7 @@ from batprotocol.campaigns.model import (
     CampaignState,
     CampaignStatus,
     Cluster,
+    Durations,
     Event,
     Forecast,
     Grid,
@@ -261,6 +262,22 @@ class Store:
         with self._database.reading() as connection:
             rows = connection.execute(query).all()
         return tuple(value_of(Forecast, {**row._mapping, "cluster": row.cluster or None}) for row in rows)
+
+    def durations(self, campaign: int) -> dict[str, Durations]:
+        """How long the jobs of a campaign took that ended with exit code 0, by the names of the clusters."""
+        columns = tables.progress.c
+        with self._database.reading() as connection:
+            rows = connection.execute(select(tables.progress).where(columns.campaign == campaign)).all()
+        return {row.cluster: Durations(row.jobs, row.total, row.squares) for row in rows}
+
+    def event_counts(self, campaign: int) -> dict[str, int]:
+        """How many events of its jobs a campaign has had, by their codes."""
+        columns = tables.events.c
+        query = select(columns.code, func.count().label("events")).where(
+            columns.campaign == campaign, columns["class"] == "job"
+        )
+        with self._database.reading() as connection:
+            return {row.code: row.events for row in connection.execute(query.group_by(columns.code))}
 
     def gridstatus(self) -> tuple[GridStatus, ...]:
         """The newest snapshot of each cluster."""
