@@ -24,6 +24,7 @@ from batprotocol.campaigns.model import (
     Forecast,
     Grid,
     Job,
+    JobState,
     Order,
     Settings,
     Submission,
@@ -69,6 +70,9 @@ def decide(grid: Grid, settings: Settings, tasks: TaskSource) -> Decisions:
     )
 
 
+_ON_THE_WAY = (JobState.TO_LAUNCH, JobState.SUBMITTED)
+
+
 def _awaits_prologue(couple: Couple) -> bool:
     return bool(couple.properties.prologue) and couple.cluster.name not in couple.status.prologue_done
 
@@ -102,11 +106,11 @@ def _tested(grid: Grid) -> frozenset[tuple[int, str]]:
 
 
 def _copies(grid: Grid, couples: Sequence[Couple], left: dict[str, float], settings: Settings) -> Iterator[Submission]:
-    """Copies of the last tasks of campaigns, on what is left over."""
+    """Copies of the last tasks of campaigns, on what is left over; not of those that a cluster has yet to take."""
     jobs: dict[int, list[Job]] = {}
-    doomed = {job.task for job in grid.jobs if job.kill is not None}
+    unsettled = {job.task for job in grid.jobs if job.kill is not None or job.state in _ON_THE_WAY}
     for job in grid.jobs:
-        if job.task not in doomed:
+        if job.task not in unsettled:
             jobs.setdefault(job.campaign, []).append(job)
     copied: dict[int, Counter[int]] = {}
     for couple in couples:
