@@ -46,7 +46,7 @@ def text(**changes: Any) -> str:
         (text(exec_file=None, clusters={"a": {"walltime": "1"}}), "clusters.a", '{"walltime"=>"1"} does not have'),
         (text(exec_file=["x"]), "clusters.a.exec_file", "expected a text"),
         (text(nb_jobs=None), "", "No parameters"),
-        (text(nb_jobs="2"), "nb_jobs", "whole number"),
+        (text(nb_jobs="2"), "nb_jobs", "expected a number, found '2'"),
         (text(nb_jobs=10**30), "", "at most 1000000 tasks"),
         (text(nb_jobs=10**9), "", "at most 1000000 tasks"),
         (text(params=["a 1", "b", "a 2"]), "params[2]", "two tasks have the name 'a'"),
@@ -108,6 +108,11 @@ def test_what_is_dropped_is_told_with_its_line() -> None:
 def test_a_test_keeps_as_many_tasks_as_clusters() -> None:
     got = read_jdl(text(nb_jobs=9, clusters={"a": {}, "b": {}}), user="u", type="test")
     assert (got.campaign.type, got.parameters) == (CampaignType.TEST, ("0", "1"))
+
+
+def test_there_may_be_no_tasks_at_all() -> None:
+    for more in ({"nb_jobs": 0}, {"nb_jobs": -1}, {"params": []}, {"params": [], "nb_jobs": 3}):
+        assert read_jdl(text(**more), user="u").parameters == ()
 
 
 def test_params_win() -> None:
