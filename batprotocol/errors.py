@@ -12,6 +12,7 @@ from typing import Any
 
 __all__ = [
     "BuilderError",
+    "ClusterError",
     "DecodeError",
     "EncodeError",
     "HostSetError",
@@ -23,6 +24,7 @@ __all__ = [
     "ProtocolError",
     "RuleViolation",
     "SchedulerError",
+    "StoreError",
 ]
 
 
@@ -177,6 +179,26 @@ class JdlError(InputError):
 
 def _jdl_error(reason: str, path: str, line: int | None, code: int, rule: str, file: str) -> JdlError:
     return JdlError(reason, path, line=line, code=code, rule=rule, file=file)
+class ClusterError(ProtocolError):
+    """A cluster that cannot be used now: nobody answers, or what it needs is missing. It may be asked again.
+
+    Attributes:
+        reason: what is wrong, as one sentence.
+        cluster: the name of the cluster.
+    """
+
+    def __init__(self, reason: str, cluster: str = "") -> None:
+        super().__init__(reason, cluster)
+        self.reason = reason
+        self.cluster = cluster
+
+    def __str__(self) -> str:
+        return f"cluster {self.cluster}: {self.reason}" if self.cluster else self.reason
+
+
+class StoreError(ProtocolError):
+    """A store of campaigns that cannot be used, or something that cannot be done with what is in it. Nothing has
+    changed."""
 
 
 class PeerGone(ProtocolError):
