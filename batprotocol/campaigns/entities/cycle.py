@@ -49,10 +49,11 @@ def decide(grid: Grid, settings: Settings, tasks: TaskSource) -> Decisions:
     before = dict(offered)
     active = Counter((job.campaign, job.cluster) for job in grid.jobs)
     orders = metascheduler.orders(regulation.served, offered, regulation.limits, active, _tested(grid))
+    ordered = {(order.campaign, order.cluster) for order in orders}
     campaigns = {each.campaign.id: each.campaign for each in grid.campaigns}
     return Decisions(
         forecasts=_with_submitted(expected, orders, before),
-        launches=metascheduler.launches(regulation.served),
+        launches=metascheduler.launches(couple for couple in regulation.served if couple.key in ordered),
         orders=orders,
         submissions=(
             *_preparations(grid, couples),
