@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -59,7 +60,7 @@ def submitted2(given: Record) -> Record:
         got = read_jdl(given["jdl"], user="u", clusters=["a", "b", "c"], read_file=_read, type=given["type"])
     except JdlError as error:
         code = -1 if error.code == -3 else error.code
-        said = [f"IdJob = {code} ", f"[ERROR] {ERRORS2.get(code, error.reason)}"]
+        said = [f"IdJob = {code} ", f"[ERROR] {ERRORS2.get(code) or given['type'] + ': invalid campaign type'}"]
         where = [error.reason] if code == -1 else []
         return {"output": where + said, "campaign": [], "properties": [], "parameters": []}
     return {
@@ -126,11 +127,13 @@ def _rounded(decision: Record) -> Record:
 def expected_end(given: Record) -> Record:
     """When a campaign should have ended."""
     now = 100_000.0
+    recent = given["submitted_s_ago"] - given["duration_each_s"] <= given["window_s"]
+    finished = given["terminated"] if recent else 0
     end = predictor.end_after(
         waiting=given["waiting_parameters"] + given["remote_waiting"],
         running=given["running"],
         durations=Durations.of(*[given["duration_each_s"]] * given["terminated"]),
-        window=Window(given["terminated"], now - given["submitted_s_ago"] if given["terminated"] else None),
+        window=Window(finished, now - given["submitted_s_ago"] if finished else None),
         age=given["campaign_age_s"],
         now=now,
     )
@@ -179,8 +182,9 @@ def launched(given: Record) -> Record:
     settings = Settings(order_flood_rate=given["flood_rate"] or 0.0)
     couples = metascheduler.couples(grid, settings)
     ratios = {(each["id"], name): ratio for each in given["campaigns"] for name, ratio in each.get("ratio", {}).items()}
+    active = Counter((job.campaign, job.cluster) for job in grid.jobs)
     limits = {couple.key: scheduler.Limit(ratio=ratios.get(couple.key, 1.0)) for couple in couples}
-    orders = metascheduler.orders(couples, metascheduler.offers(grid, settings), limits, {})
+    orders = metascheduler.orders(couples, metascheduler.offers(grid, settings), limits, active)
     names = {"test": "test", "workqueue": "default"}
     rows = {(each.campaign, each.cluster): each.jobs for each in orders}
     for campaign in given["campaigns"]:

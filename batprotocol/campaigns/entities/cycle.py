@@ -24,6 +24,7 @@ from batprotocol.campaigns.model import (
     Forecast,
     Grid,
     Job,
+    JobState,
     Order,
     Settings,
     Submission,
@@ -48,10 +49,11 @@ def decide(grid: Grid, settings: Settings, tasks: TaskSource) -> Decisions:
     before = dict(offered)
     active = Counter((job.campaign, job.cluster) for job in grid.jobs)
     orders = metascheduler.orders(regulation.served, offered, regulation.limits, active, _tested(grid))
+    ordered = {(order.campaign, order.cluster) for order in orders}
     campaigns = {each.campaign.id: each.campaign for each in grid.campaigns}
     return Decisions(
         forecasts=_with_submitted(expected, orders, before),
-        launches=metascheduler.launches(regulation.served),
+        launches=metascheduler.launches(couple for couple in regulation.served if couple.key in ordered),
         orders=orders,
         submissions=(
             *_preparations(grid, couples),
@@ -67,6 +69,9 @@ def decide(grid: Grid, settings: Settings, tasks: TaskSource) -> Decisions:
             if each.ended and each.campaign.state is CampaignState.IN_TREATMENT
         ),
     )
+
+
+_ON_THE_WAY = (JobState.TO_LAUNCH, JobState.SUBMITTED)
 
 
 def _awaits_prologue(couple: Couple) -> bool:
@@ -102,11 +107,11 @@ def _tested(grid: Grid) -> frozenset[tuple[int, str]]:
 
 
 def _copies(grid: Grid, couples: Sequence[Couple], left: dict[str, float], settings: Settings) -> Iterator[Submission]:
-    """Copies of the last tasks of campaigns, on what is left over."""
+    """Copies of the last tasks of campaigns, on what is left over; not of those that a cluster has yet to take."""
     jobs: dict[int, list[Job]] = {}
-    doomed = {job.task for job in grid.jobs if job.kill is not None}
+    unsettled = {job.task for job in grid.jobs if job.kill is not None or job.state in _ON_THE_WAY}
     for job in grid.jobs:
-        if job.task not in doomed:
+        if job.task not in unsettled:
             jobs.setdefault(job.campaign, []).append(job)
     copied: dict[int, Counter[int]] = {}
     for couple in couples:

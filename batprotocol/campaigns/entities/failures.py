@@ -30,7 +30,7 @@ __all__ = ["KILLED", "blacklist_event", "judge", "refused"]
 KILLED = frozenset({"EXTERMINATE", "WALLTIME", "BESTEFFORT_KILL", "FRAG_JOB_REQUEST", "LOST"})
 """What a resource manager tells of a job that was killed; `LOST` is ours: the cluster knows nothing of it any more."""
 
-_TOLD = KILLED | {"WORKING_DIRECTORY", "RESUBMIT_JOB_AUTOMATICALLY"}
+_TOLD = KILLED | {"WORKING_DIRECTORY", "RESUBMIT_JOB_AUTOMATICALLY", "REFUSED"}
 _AGAIN = {
     66: ("RESUBMIT", TaskPriority.RESUBMITTED),
     67: ("RESUBMIT_END", TaskPriority.END),
@@ -73,6 +73,8 @@ def judge(job: Job, remote: RemoteJob, now: float = 0.0) -> Verdict:
     if status in _AGAIN:
         code, priority = _AGAIN[status]
         return _again(job, now, code, f"Special_exit_status_{status}", priority)
+    if told is not None and told.type == "REFUSED":
+        return refused(job, told.description, now)
     if told is not None and told.type in KILLED:
         return _again(job, now, "RESUBMIT", told.type, TaskPriority.RESUBMITTED)
     if remote.exit_code:
@@ -153,7 +155,7 @@ def _shown(events: tuple[RemoteEvent, ...]) -> str:
 
 
 def refused(job: Job, message: str, now: float = 0.0) -> Verdict:
-    """What it means that a cluster does not take a job at all: its campaign is kept off that cluster.
+    """What it means that a cluster does not take a job at all (`REFUSED`): its campaign is kept off that cluster.
 
     The task goes back to the bag as it was, for other clusters.
     """

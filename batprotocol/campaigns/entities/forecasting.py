@@ -56,6 +56,9 @@ class _Seen:
             (each.campaign, each.cluster): each for each in grid.forecasts
         }
         self.progress: dict[tuple[int, str], Progress] = {(each.campaign, each.cluster): each for each in grid.progress}
+        self.finished: dict[int, int] = defaultdict(int)
+        for each in grid.progress:
+            self.finished[each.campaign] += each.durations.count
         self.jobs: dict[tuple[int, str], list[Job]] = defaultdict(list)
         self.waiting: dict[str, int] = defaultdict(int)
         for job in grid.jobs:
@@ -102,7 +105,7 @@ def _ratio(properties: ClusterProperties, progress: Progress, seen: _Seen, setti
         resources=status.max,
         allowed=allowed(status.max, settings.flood_rate),
     )
-    new = adjusted(situation, progress.durations.count, settings.regulator)
+    new = adjusted(situation, seen.finished[progress.campaign], settings.regulator)
     return old.ratio if new is None else new
 
 

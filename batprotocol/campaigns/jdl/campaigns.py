@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -92,15 +93,15 @@ def read_jdl(
 
 def _parameters(jdl: Jdl, read_file: Callable[[str], str] | None, *, keep_blanks: bool) -> tuple[str, ...]:
     """The parameters of all tasks: `params` wins, then `nb_jobs`, then `param_file`."""
-    if jdl.get("params"):
+    if jdl.get("params") not in (None, False):
         found = jdl["params"]
         if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
             raise JdlError("expected a list of texts", "params")
     elif jdl.get("nb_jobs") is not None:
         number = jdl["nb_jobs"]
-        if not isinstance(number, int) or isinstance(number, bool):
-            raise JdlError(f"expected a whole number, found {shown(number)}", "nb_jobs")
-        found = [str(each) for each in range(min(number, MAX_TASKS + 1))]
+        if not isinstance(number, int | float) or isinstance(number, bool):
+            raise JdlError(f"expected a number, found {shown(number)}", "nb_jobs")
+        found = [str(each) for each in range(math.ceil(min(number, MAX_TASKS + 1)))]
     else:
         found = _lines(_text("param_file", jdl.get("param_file")), read_file, keep_blanks=keep_blanks)
     if len(found) > MAX_TASKS:

@@ -11,7 +11,7 @@ from batprotocol.errors import InputError, shown
 
 __all__ = ["Level", "Resources", "read_resources", "seconds_of"]
 
-_LEVEL = re.compile(r"([A-Za-z_][A-Za-z0-9_]*) *= *([0-9]{1,9}|ALL|BEST|BESTHALF)")
+_LEVEL = re.compile(r"([A-Za-z_][A-Za-z0-9_]*) *= *(0*[1-9][0-9]{0,8}|ALL|BEST|BESTHALF)")
 _WALLTIME = re.compile(r"([0-9]{1,7})(?::([0-9]{1,2}))?(?::([0-9]{1,2}))?")
 
 
@@ -62,7 +62,7 @@ def read_resources(text: str) -> Resources:
     levels = []
     for part in text.strip().removeprefix("/").split("/"):
         found = _LEVEL.fullmatch(part.strip())
-        if found is None or found[2] == "0":
+        if found is None:
             raise InputError(f"expected a hierarchy such as /nodes=1/cpu=2, found {shown(text)}", "resources")
         levels.append(Level(found[1], int(found[2]) if found[2].isdigit() else None))
     return Resources(tuple(levels))
