@@ -65,9 +65,9 @@ class MemoryGrid:
     def run(self, observations: Iterable[Observation], now: float) -> tuple[Update, Decisions]:
         """One cycle. What the clusters are to do is in the jobs then."""
         update = updator.update(self.active(), observations, now=now, open_events=self.open_events())
-        self._apply_update(update)
+        self.apply_update(update)
         decisions = cycle.decide(self.grid(now), self.settings, self.first)
-        self._apply_decisions(decisions, now)
+        self.apply_decisions(decisions, now)
         self.decisions = decisions
         return update, decisions
 
@@ -138,8 +138,8 @@ class MemoryGrid:
         window = Window(len(own), min((job.submission_time for job in own), default=None))
         return Progress(campaign=campaign.id, cluster=cluster, durations=took, window=window)
 
-    def _apply_update(self, update: Update) -> None:
-        self.gridstatus = {each.cluster: each for each in update.gridstatus}
+    def apply_update(self, update: Update) -> None:
+        self.gridstatus |= {each.cluster: each for each in update.gridstatus}
         for change in update.jobs:
             news = {key: each for key, each in msgspec.structs.asdict(change).items() if each is not None}
             news.pop("job")
@@ -172,7 +172,7 @@ class MemoryGrid:
         """A job is to be killed."""
         self.jobs[job] = msgspec.structs.replace(self.jobs[job], kill=reason)
 
-    def _apply_decisions(self, decisions: Decisions, now: float) -> None:
+    def apply_decisions(self, decisions: Decisions, now: float) -> None:
         self.forecasts = {(each.campaign, each.cluster): each for each in decisions.forecasts}
         self.taps |= {(each.campaign, each.cluster): each for each in decisions.taps}
         self.controllers |= {(each.campaign, each.cluster): each for each in decisions.controllers}

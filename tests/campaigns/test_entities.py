@@ -211,6 +211,12 @@ def test_what_becomes_of_a_task_whose_job_we_had_killed(
     assert verdict.events == ()
 
 
+def test_jobs_of_campaigns_that_were_cancelled_are_no_trouble() -> None:
+    """Such a campaign is not in the grid any more, but its jobs are until their cluster has killed them."""
+    grid = Grid(now=1e6, gridstatus=(GridStatus(cluster="a", max=1, free=0),), jobs=(JOB,))
+    assert cycle.decide(grid, Settings(), lambda *_: []).wipes == ()
+
+
 def test_a_job_that_a_cluster_does_not_take_keeps_its_campaign_off_it() -> None:
     verdict = failures.judge(JOB, _ended(None, "REFUSED"))
     assert (verdict.task, verdict.events[0].blacklists) == (TaskState.PENDING, True)

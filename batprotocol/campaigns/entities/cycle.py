@@ -78,6 +78,10 @@ def _awaits_prologue(couple: Couple) -> bool:
     return bool(couple.properties.prologue) and couple.cluster.name not in couple.status.prologue_done
 
 
+def _starts(couple: Couple) -> bool:
+    return couple.status.pending > 0 and _awaits_prologue(couple)
+
+
 def _awaits_epilogue(couple: Couple) -> bool:
     name, status = couple.cluster.name, couple.status
     return (
@@ -91,7 +95,7 @@ def _awaits_epilogue(couple: Couple) -> bool:
 def _preparations(grid: Grid, couples: Sequence[Couple]) -> Iterator[Submission]:
     """The prologues and epilogues that are due and not on their way."""
     under_way = {(job.campaign, job.cluster, job.tag) for job in grid.jobs}
-    due = (("prologue", _awaits_prologue), ("epilogue", _awaits_epilogue))
+    due = (("prologue", _starts), ("epilogue", _awaits_epilogue))
     for couple in couples:
         for tag, is_due in due:
             if is_due(couple) and (*couple.key, tag) not in under_way:

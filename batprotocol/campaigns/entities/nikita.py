@@ -6,6 +6,7 @@ marked; whether it was killed or had ended by then, its cluster tells the updato
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 
 from batprotocol.campaigns.entities.predictor import allowed
@@ -47,13 +48,14 @@ def overtime(running: Iterable[Job], now: float, walltimes: Mapping[tuple[int, s
     Args:
         running: the jobs that run.
         now: seconds of the grid's clock.
-        walltimes: seconds, by campaign and cluster.
+        walltimes: seconds, by campaign and cluster; those of campaigns that have ended may be missing.
         grace: the seconds of grace.
     """
     return [
         job
         for job in running
-        if job.start_time is not None and now - job.start_time > walltimes[job.campaign, job.cluster] + grace
+        if job.start_time is not None
+        and now - job.start_time > walltimes.get((job.campaign, job.cluster), math.inf) + grace
     ]
 
 

@@ -31,7 +31,7 @@ class Job(Record, frozen=True, kw_only=True):
 
     id: int
     campaign: int
-    task: int | None
+    task: int | None = None
     cluster: str
     state: JobState = JobState.TO_LAUNCH
     submission_time: float = 0.0
