@@ -41,7 +41,7 @@ WORKLOAD: Final = "campaigns"
 CALL: Final = "cycle"
 """The call with which a cycle begins."""
 
-PATIENCE_CYCLES: Final = 1000
+PATIENCE_CYCLES: Final = 100
 """After so many cycles in which nothing happens at all, the campaigns that are left are given up."""
 
 

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from sqlalchemy import BindParameter, Connection, Select, bindparam, delete, insert, or_, select, update
+from sqlalchemy import BindParameter, Connection, Select, bindparam, delete, insert, select, update
 
 from batprotocol.campaigns.entities.failures import blacklist_event
 from batprotocol.campaigns.model import (
@@ -75,7 +75,10 @@ class CycleBooks:
 
     def open_events(self) -> tuple[Event, ...]:
         """The open events that the updator may close, and those that keep it from that: of clusters, and blacklists."""
-        return tuple(map(event_of, self._connection.execute(_OPEN_EVENTS)))
+        found = {row.id: event_of(row) for row in self._connection.execute(_WATCHED)}
+        parents = [event.parent for event in found.values() if event.parent is not None and event.parent not in found]
+        found.update({row.id: event_of(row) for row in _in_pieces(self._connection, _STILL_OPEN, parents)})
+        return tuple(found[number] for number in sorted(found))
 
     def tasks(self, campaign: int, cluster: str, count: int) -> tuple[Task, ...]:
         """The first tasks in the bag of a campaign, for this cluster: by priority, affinity and number.
@@ -320,21 +323,8 @@ _numbers: Final[BindParameter[Any]] = bindparam("numbers", expanding=True)
 _jobs, _tasks, _events, _affinity = tables.jobs.c, tables.parameters.c, tables.events.c, tables.tasks_affinity.c
 
 _ACTIVE_JOBS: Final = select(tables.jobs).where(_jobs.active).order_by(_jobs.id)
-_blacklists: Final = tables.events.alias("blacklists")
-_OPEN_EVENTS: Final = (
-    select(tables.events)
-    .where(
-        _events.state == "open",
-        or_(
-            _events["class"] == "cluster",
-            _events.code == "BLACKLIST",
-            _events.id.in_(
-                select(_blacklists.c.parent).where(_blacklists.c.state == "open", _blacklists.c.code == "BLACKLIST")
-            ),
-        ),
-    )
-    .order_by(_events.id)
-)
+_WATCHED: Final = select(tables.events).where(tables.OPEN, _events["class"].in_(("cluster", "campaign")))
+_STILL_OPEN: Final = select(tables.events).where(tables.OPEN, _events.id.in_(_numbers))
 _KILL: Final = update(tables.jobs).where(_jobs.id == bindparam("job")).values(kill=bindparam("reason"))
 _TERMINATED: Final = select(
     _jobs.campaign, _jobs.cluster, _jobs.tag, _jobs.submission_time, _jobs.start_time, _jobs.stop_time
@@ -343,7 +333,7 @@ _STATES: Final = select(_tasks.id, _tasks.campaign, _tasks.state).where(_tasks.i
 _MOVE: Final = update(tables.parameters).where(_tasks.id == bindparam("task")).values(state=bindparam("state"))
 _FORGET_AFFINITY: Final = delete(tables.tasks_affinity).where(_affinity.task == bindparam("of_task"))
 
-_of_campaign: Final = (_tasks.campaign == bindparam("campaign"), _tasks.state == "pending")
+_of_campaign: Final = (_tasks.campaign == bindparam("campaign"), tables.PENDING)
 _minding: Final = (_affinity.campaign == bindparam("campaign"), _affinity.cluster == bindparam("cluster"))
 _AVERSE: Final = (
     select(tables.parameters, _affinity.affinity)

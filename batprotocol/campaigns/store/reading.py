@@ -176,7 +176,12 @@ _SNAPSHOT: Final = (
 )
 _BLACKLISTED: Final = (
     select(tables.events.c.cluster, tables.events.c.campaign)
-    .where(tables.events.c.state == "open", tables.events.c.code == "BLACKLIST", tables.events.c.cluster.is_not(None))
+    .where(
+        tables.OPEN,
+        tables.events.c["class"].in_(("cluster", "campaign")),
+        tables.events.c.code == "BLACKLIST",
+        tables.events.c.cluster.is_not(None),
+    )
     .distinct()
 )
 _finished = tables.finished.c

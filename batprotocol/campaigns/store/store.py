@@ -250,7 +250,7 @@ class Store:
         query = select(tables.events).order_by(columns.id)
         query = query.where(columns.id == event if event is not None else columns.campaign == campaign)
         if not closed and event is None:
-            query = query.where(columns.state == "open")
+            query = query.where(tables.OPEN)
         with self._database.reading() as connection:
             return tuple(map(event_of, connection.execute(query)))
 

@@ -19,10 +19,14 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    literal_column,
+    text,
 )
 
 __all__ = [
     "METADATA",
+    "OPEN",
+    "PENDING",
     "campaign_properties",
     "campaigns",
     "clusters",
@@ -126,14 +130,14 @@ parameters = Table(
     UniqueConstraint("campaign", "name"),
 )
 """The tasks. Those that are pending are CiGri 3's bag of tasks."""
-_PENDING = parameters.c.state == "pending"
+PENDING: Final = parameters.c.state == literal_column("'pending'")
 Index(
     "bag_of_tasks",
     parameters.c.campaign,
     parameters.c.priority.desc(),
     parameters.c.id,
-    sqlite_where=_PENDING,
-    postgresql_where=_PENDING,
+    sqlite_where=PENDING,
+    postgresql_where=PENDING,
 )
 
 jobs = Table(
@@ -158,7 +162,8 @@ jobs = Table(
     Column("node", Text),
 )
 """`active` is whether the state is no end. `kill` is an intention until the cluster says that the job has ended."""
-Index("jobs_active", jobs.c.id, sqlite_where=jobs.c.active, postgresql_where=jobs.c.active)
+# As `jobs.c.active` is written in a query of each: only so does SQLite see that the index is the one for it.
+Index("jobs_active", jobs.c.id, sqlite_where=text("active = 1"), postgresql_where=text("active"))
 Index("jobs_of_a_campaign", jobs.c.campaign, jobs.c.id)
 Index("jobs_of_a_task", jobs.c.task)
 
@@ -254,8 +259,8 @@ events = Table(
     _text("message", ""),
     Column("blacklists", Boolean, nullable=False, default=False),
 )
-_OPEN = events.c.state == "open"
-Index("events_open", events.c.code, events.c.id, sqlite_where=_OPEN, postgresql_where=_OPEN)
+OPEN: Final = events.c.state == literal_column("'open'")
+Index("events_open", events.c["class"], events.c.id, sqlite_where=OPEN, postgresql_where=OPEN)
 Index("events_of_a_campaign", events.c.campaign, events.c.id)
 Index("events_of_a_parent", events.c.parent)
 

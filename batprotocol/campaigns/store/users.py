@@ -5,12 +5,15 @@ Whose campaign it is, is checked here, so that no way around it is forgotten. It
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
+import msgspec
 from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from batprotocol.campaigns.jdl import names_of
 from batprotocol.campaigns.model import (
     Campaign,
     CampaignState,
@@ -85,7 +88,7 @@ def cancel(connection: Connection, number: int, user: str) -> None:
         raise StoreError(f"campaign {number} is already {row.state}")
     connection.execute(
         update(tables.parameters)
-        .where(_tasks.campaign == number, _tasks.state == "pending")
+        .where(_tasks.campaign == number, tables.PENDING)
         .values(state=str(TaskState.CANCELLED))
     )
     connection.execute(
@@ -111,7 +114,7 @@ def fix(
     connection: Connection, user: str, *, campaign: int | None = None, event: int | None = None, resubmit: bool = False
 ) -> int:
     """Close an event, or all of a campaign; how many. Their jobs' tasks may go back into the bag."""
-    open = [_events.state == "open"]
+    open = [tables.OPEN]
     if event is not None:
         of = connection.execute(select(_events.campaign).where(_events.id == event)).one_or_none()
         if of is None:
@@ -174,25 +177,25 @@ def _insert_tasks(connection: Connection, campaign: int, parameters: Sequence[st
         {
             "id": number + place,
             "campaign": campaign,
-            "name": each.split(maxsplit=1)[0] if each.strip() else "",
+            "name": name,
             "parameters": each,
             "priority": int(TaskPriority.USUAL),
             "state": str(TaskState.PENDING),
         }
-        for place, each in enumerate(parameters)
+        for place, (name, each) in enumerate(zip(names_of(parameters), parameters, strict=True))
     ]
     try:
         connection.execute(insert(tables.parameters), rows)
     except IntegrityError:
-        raise StoreError(f"campaign {campaign}: {_twice(connection, campaign, rows)}") from None
+        raise StoreError(f"campaign {campaign}: {_twice(rows)}") from None
     count = {"total": _campaigns.total + len(rows), "pending": _campaigns.pending + len(rows)}
     connection.execute(update(tables.campaigns).where(_campaigns.id == campaign).values(**count))
 
 
-def _twice(connection: Connection, campaign: int, rows: Sequence[dict[str, Any]]) -> str:
+def _twice(rows: Sequence[dict[str, Any]]) -> str:
     """Which name is there twice; the transaction is lost, so only the new rows can tell."""
-    names = [row["name"] for row in rows]
-    repeated = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    counted = Counter(row["name"] for row in rows)
+    repeated = next((name for name, count in counted.items() if count > 1), None)
     if repeated is not None:
         return f"two tasks are called {shown(repeated)}: the first word of the parameters must be another one for each"
     return (
@@ -206,8 +209,6 @@ def _kill(connection: Connection, which: Any) -> None:
 
 
 def _json(value: Any) -> str:
-    import msgspec
-
     return msgspec.json.encode(value).decode()
 
 
