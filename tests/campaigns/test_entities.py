@@ -89,6 +89,18 @@ def test_ends_are_finite_or_unknown(
     assert end is None or (math.isfinite(end[0]) and end[0] >= 0)
 
 
+def test_the_examples_of_ends() -> None:
+    """A young campaign is judged by the mean duration of its jobs, an older one by its throughput."""
+    young = predictor.end_after(
+        waiting=10, running=4, durations=Durations.of(100), window=Window(1, 0.0), age=150, now=150
+    )
+    old = predictor.end_after(
+        waiting=20, running=4, durations=Durations.of(100), window=Window(10, 3000.0), age=3600, now=3600
+    )
+    assert (young, old) == ((300.0, "average"), (1320.0, "throughput"))
+    assert predictor.end_after(waiting=9, running=0, durations=Durations(), window=Window(), age=9, now=9) is None
+
+
 def test_the_examples_of_slow_start() -> None:
     """1, 2, 4, then one job for the cluster, and on from there."""
     ratio: float | None = None

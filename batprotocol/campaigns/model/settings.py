@@ -82,7 +82,7 @@ class Settings(Record, frozen=True, kw_only=True):
 
 
 CIGRI_2 = Settings(strategy="fifo", regulator="two-way", flood_rate=0.5, order_flood_rate=0.5, finalize=False)
-"""As CiGri 2: by the ratio, campaign after campaign; what waits beyond half of a cluster is wiped. Nothing is copied."""
+"""As CiGri 2: by the ratio, campaign after campaign; what waits beyond half of a cluster is wiped. No copies."""
 
 CIGRI_3 = Settings(strategy="priority", regulator="rate", flood_rate=100.0, finalize=False)
 """As CiGri 3: by taps, cluster after cluster, by the users' priorities; only what has waited for long is wiped."""
