@@ -13,7 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import ROOT
 
-from batprotocol.campaigns.entities import controller, cycle, failures, predictor, runner, scheduler, taps, updator
+from batprotocol.campaigns.entities import (
+    controller,
+    cycle,
+    failures,
+    predictor,
+    regulators,
+    runner,
+    scheduler,
+    taps,
+    updator,
+)
 from batprotocol.campaigns.model import (
     Campaign,
     CampaignStatus,
@@ -170,6 +180,12 @@ def test_a_controller_does_not_make_up_for_a_long_silence() -> None:
     for _ in range(10):
         state = controller.step(state, 0, settings)
     assert state.submitted > 5
+
+
+def test_a_queue_that_is_full_gets_no_more() -> None:
+    assert regulators.limit_by_tap(3, ahead=10, queued=28) == 2
+    assert regulators.limit_by_tap(3, ahead=10, queued=31) == 0
+    assert regulators.limit_by_tap(3, max_jobs=4, active=1, queued=2) == 1
 
 
 TASKS = [Task(number, 1, str(number), str(number)) for number in range(30)]
