@@ -84,7 +84,7 @@ def postgresql() -> Iterator[PostgreSQL]:
             _wait_for(found, server, log)
             yield found
         finally:
-            server.send_signal(signal.SIGINT)  # it ends without waiting for its clients
+            server.send_signal(signal.SIGQUIT)  # it ends at once, and nobody needs what it holds
             server.wait(PATIENCE_SECONDS)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

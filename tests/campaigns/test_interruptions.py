@@ -29,11 +29,12 @@ class Fuse:
 
     def __init__(self, numbers: set[int]) -> None:
         self.count = 0
+        self.safe = False
         self._numbers = numbers
 
     def burn(self, *_: object, **__: object) -> None:
-        self.count += 1
-        if self.count in self._numbers:
+        self.count += not self.safe
+        if self.count in self._numbers and not self.safe:
             raise Interrupted
 
 
@@ -81,7 +82,10 @@ def run(store: Store, clusters: list[Fragile], regulator: Regulator, most: int =
             if loop.cycle().idle:
                 return
         except Interrupted:
+            fuse = clusters[0].fuse
+            fuse.safe = True
             check_numbers(store)
+            fuse.safe = False
     raise AssertionError("it does not end")
 
 
@@ -110,7 +114,7 @@ def check_all(store: Store, clusters: list[Fragile]) -> None:
     assert all(cluster.look().jobs == () for cluster in clusters)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     numbers=st.sets(st.integers(1, 1500), max_size=40),
     regulator=st.sampled_from(["slow-start", "two-way", "exponential", "rate", "controller"]),

@@ -118,6 +118,8 @@ def test_a_hundred_campaigns_of_ten_thousand_tasks(store: Store) -> None:
     end_tasks(store, 0.4, 10_000)
     cycles(loop, clusters, 3)
     after = cycles(loop, clusters, 10)
-    print(store.url.partition(":")[0], [f"{sum(each) / len(each):.3f} s" for each in (before, middle, after)])
+    # In each second cycle, jobs are started. The least of several is what the cycles themselves take.
+    pairs = [min(map(sum, zip(each[::2], each[1::2], strict=True))) / 2 for each in (before, middle, after)]
+    print(store.url.partition(":")[0], [f"{seconds:.3f} s" for seconds in pairs])
     assert max(*before, *middle, *after) < 1.0
-    assert sum(after) < 1.5 * sum(before)
+    assert pairs[2] < 1.5 * pairs[0]
