@@ -12,16 +12,19 @@ from typing import Any
 
 __all__ = [
     "BuilderError",
+    "ClusterError",
     "DecodeError",
     "EncodeError",
     "HostSetError",
     "HostsError",
     "InputError",
+    "JdlError",
     "PeerGone",
     "PeerSilent",
     "ProtocolError",
     "RuleViolation",
     "SchedulerError",
+    "StoreError",
 ]
 
 
@@ -151,6 +154,53 @@ class InputError(ProtocolError, ValueError):
 
 def _input_error(reason: str, path: str, file: str, line: int | None, column: int | None) -> InputError:
     return InputError(reason, path, file=file, line=line, column=column)
+
+
+class JdlError(InputError):
+    """A description of a campaign (JDL) that cannot be used, or that an admission rule refuses. Nothing is submitted.
+
+    Attributes:
+        code: the number that CiGri 2 gives such an error: -1 for a text or a list of parameters that cannot be read, -2
+            where no cluster is defined, -3 where one has nothing to execute, -4 for equal parameters, -5 for an unknown
+            type of campaigns.
+        rule: the name of the admission rule that refuses it, or "".
+    """
+
+    def __init__(
+        self, reason: str, path: str = "", *, line: int | None = None, code: int = -1, rule: str = "", file: str = ""
+    ) -> None:
+        super().__init__(reason, path, file=file, line=line)
+        self.code = code
+        self.rule = rule
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _jdl_error, (self.reason, self.path, self.line, self.code, self.rule, self.file)
+
+
+def _jdl_error(reason: str, path: str, line: int | None, code: int, rule: str, file: str) -> JdlError:
+    return JdlError(reason, path, line=line, code=code, rule=rule, file=file)
+
+
+class ClusterError(ProtocolError):
+    """A cluster that cannot be used now: nobody answers, or what it needs is missing. It may be asked again.
+
+    Attributes:
+        reason: what is wrong, as one sentence.
+        cluster: the name of the cluster.
+    """
+
+    def __init__(self, reason: str, cluster: str = "") -> None:
+        super().__init__(reason, cluster)
+        self.reason = reason
+        self.cluster = cluster
+
+    def __str__(self) -> str:
+        return f"cluster {self.cluster}: {self.reason}" if self.cluster else self.reason
+
+
+class StoreError(ProtocolError):
+    """A store of campaigns that cannot be used, or something that cannot be done with what is in it. Nothing has
+    changed."""
 
 
 class PeerGone(ProtocolError):

@@ -17,6 +17,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from batprotocol.cli.bridge_command import bridge
 from batprotocol.cli.conformance_command import conformance
+from batprotocol.cli.grid_command import grid
 from batprotocol.cli.library_command import library
 from batprotocol.cli.output import PIPE_CLOSED, Output, discard, reason_of
 from batprotocol.cli.parameters import (
@@ -88,6 +89,7 @@ def batproto(context: click.Context) -> None:
       batproto simulate scheduler.py:FCFS           what a scheduler makes of 250 jobs
       batproto conformance scheduler.py:FCFS        what a scheduler gets wrong
       batproto run --protocol 4.2 scheduler.py:FCFS a scheduler of today with Batsim 4
+      batproto grid run                             campaigns on the idle resources of clusters
       batproto schema ExecuteJob
 
     \b
@@ -363,28 +365,10 @@ def run(
     context.exit(status)
 
 
-# batproto library
+# The commands whose options are in modules of their own
 
-
-batproto.add_command(library)
-
-
-# batproto simulate
-
-
-batproto.add_command(simulate)
-
-
-# batproto conformance
-
-
-batproto.add_command(conformance)
-
-
-# batproto bridge
-
-
-batproto.add_command(bridge)
+for _command in (library, simulate, conformance, bridge, grid):
+    batproto.add_command(_command)
 
 
 # batproto new

@@ -1,0 +1,145 @@
+"""One cycle of the grid: the entities decide one after the other, in the order that the specification's note demands.
+
+updator (before this: what it found out is in the grid already), predictor, metascheduler with the campaign schedulers,
+runner, nikita. All is one function of values; only the tasks to do are asked for, when it is known how many.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from batprotocol.campaigns.entities import metascheduler, nikita, runner
+from batprotocol.campaigns.entities.forecasting import forecasts
+from batprotocol.campaigns.entities.metascheduler import Couple, is_test
+from batprotocol.campaigns.entities.regulators import REGULATORS, taps_after
+from batprotocol.campaigns.entities.runner import TaskSource
+from batprotocol.campaigns.entities.scheduler import finalize
+from batprotocol.campaigns.model import (
+    CampaignState,
+    CampaignType,
+    Decisions,
+    Forecast,
+    Grid,
+    Job,
+    JobState,
+    Order,
+    Settings,
+    Submission,
+)
+
+__all__ = ["decide"]
+
+
+def decide(grid: Grid, settings: Settings, tasks: TaskSource) -> Decisions:
+    """All that is to be done in a cycle, after the updator.
+
+    Args:
+        grid: what is known.
+        settings: how the grid is run.
+        tasks: gives the first tasks of a campaign that wait, for a cluster.
+    """
+    expected = forecasts(grid, settings)
+    couples = metascheduler.couples(grid, settings)
+    ready = [couple for couple in couples if not _awaits_prologue(couple)]
+    regulation = REGULATORS[settings.regulator](grid, settings, ready, expected)
+    offered = metascheduler.offers(grid, settings)
+    before = dict(offered)
+    active = Counter((job.campaign, job.cluster) for job in grid.jobs)
+    orders = metascheduler.orders(regulation.served, offered, regulation.limits, active, _tested(grid))
+    ordered = {(order.campaign, order.cluster) for order in orders}
+    campaigns = {each.campaign.id: each.campaign for each in grid.campaigns}
+    return Decisions(
+        forecasts=_with_submitted(expected, orders, before),
+        launches=metascheduler.launches(couple for couple in regulation.served if couple.key in ordered),
+        orders=orders,
+        submissions=(
+            *_preparations(grid, couples),
+            *runner.submissions(orders, campaigns, tasks),
+            *(_copies(grid, ready, offered, settings) if settings.finalize else ()),
+        ),
+        taps=taps_after(regulation.taps, orders, settings, grid.taps),
+        controllers=regulation.controllers,
+        wipes=nikita.wipes(grid, settings),
+        ended=tuple(
+            each.campaign.id
+            for each in grid.campaigns
+            if each.ended and each.campaign.state is CampaignState.IN_TREATMENT
+        ),
+    )
+
+
+_ON_THE_WAY = (JobState.TO_LAUNCH, JobState.SUBMITTED)
+
+
+def _awaits_prologue(couple: Couple) -> bool:
+    return bool(couple.properties.prologue) and couple.cluster.name not in couple.status.prologue_done
+
+
+def _starts(couple: Couple) -> bool:
+    return couple.status.pending > 0 and _awaits_prologue(couple)
+
+
+def _awaits_epilogue(couple: Couple) -> bool:
+    name, status = couple.cluster.name, couple.status
+    return (
+        bool(couple.properties.epilogue)
+        and status.pending == status.active == 0
+        and name in status.used
+        and name not in status.epilogue_done
+    )
+
+
+def _preparations(grid: Grid, couples: Sequence[Couple]) -> Iterator[Submission]:
+    """The prologues and epilogues that are due and not on their way."""
+    under_way = {(job.campaign, job.cluster, job.tag) for job in grid.jobs}
+    due = (("prologue", _starts), ("epilogue", _awaits_epilogue))
+    for couple in couples:
+        for tag, is_due in due:
+            if is_due(couple) and (*couple.key, tag) not in under_way:
+                yield Submission(campaign=couple.campaign, cluster=couple.cluster.name, tag=tag, best_effort=False)
+
+
+def _tested(grid: Grid) -> frozenset[tuple[int, str]]:
+    """Where a test campaign has had its job."""
+    tests = {each.campaign.id for each in grid.campaigns if each.campaign.type is CampaignType.TEST}
+    return frozenset(
+        (each.campaign, each.cluster) for each in grid.progress if each.campaign in tests and each.durations.count
+    )
+
+
+def _copies(grid: Grid, couples: Sequence[Couple], left: dict[str, float], settings: Settings) -> Iterator[Submission]:
+    """Copies of the last tasks of campaigns, on what is left over; not of those that a cluster has yet to take."""
+    jobs: dict[int, list[Job]] = {}
+    unsettled = {job.task for job in grid.jobs if job.kill is not None or job.state in _ON_THE_WAY}
+    for job in grid.jobs:
+        if job.task not in unsettled:
+            jobs.setdefault(job.campaign, []).append(job)
+    copied: dict[int, Counter[int]] = {}
+    for couple in couples:
+        if couple.status.pending or is_test(couple.campaign, couple.properties):
+            continue
+        number, cluster = couple.key
+        extra = copied.setdefault(number, Counter())
+        chosen = finalize(jobs.get(number, ()), left[cluster], couple.weight, settings, extra)
+        if chosen:
+            extra.update(chosen)
+            left[cluster] -= len(chosen) * couple.weight
+            yield runner.submission(couple.campaign, cluster, chosen, replica=True)
+
+
+def _with_submitted(
+    expected: Sequence[Forecast], orders: Sequence[Order], offered: dict[str, float]
+) -> tuple[Forecast, ...]:
+    """The forecasts with what was submitted by them: by these numbers, the next cycle adjusts its ratios."""
+    submitted = {(order.campaign, order.cluster): order.jobs for order in orders}
+    return tuple(
+        each
+        if each.cluster is None
+        else msgspec.structs.replace(
+            each, nsub=submitted.get((each.campaign, each.cluster), 0), free=offered.get(each.cluster, 0.0)
+        )
+        for each in expected
+    )

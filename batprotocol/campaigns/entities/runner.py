@@ -1,0 +1,91 @@
+"""The runner: what is submitted to the clusters, and in which order. The submitting itself is the clusters' part.
+
+Where taps regulate, a cluster serves one campaign at a time, as CiGri 3 does: the first whose tap lets jobs through.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from typing import TypeAlias
+
+from batprotocol.campaigns.entities import taps
+from batprotocol.campaigns.entities.scheduler import draw
+from batprotocol.campaigns.jdl.resources import read_resources
+from batprotocol.campaigns.model import Campaign, Order, Record, Submission, Tap, TapSettings, TapState, Task
+
+__all__ = ["Run", "TaskSource", "serve", "submission", "submissions"]
+
+TaskSource: TypeAlias = Callable[[int, str, int], Sequence[Task]]
+"""Asks for the first tasks of a campaign that wait, for a cluster: `tasks(campaign, cluster, how_many)`.
+
+They come by priority (the greatest first), then by their affinity to the cluster (likewise), then by number."""
+
+
+class Run(Record, frozen=True):
+    """Some jobs of one campaign that follow each other in the queue of a cluster.
+
+    Args:
+        campaign: the number of the campaign.
+        jobs: how many.
+    """
+
+    campaign: int
+    jobs: int
+
+
+def serve(
+    queue: Iterable[Run], turned: Mapping[int, Tap], banned: Set[int], now: float, settings: TapSettings
+) -> Run | None:
+    """Whose jobs a cluster gets in this cycle, and how many at most: those of one campaign, up to the rate of its tap.
+
+    A tap that was closed a short time ago blocks the cluster, so that the jobs that wait there may start first.
+
+    Args:
+        queue: what is in the cluster's queue, in its order.
+        turned: the tap of each campaign on this cluster.
+        banned: the campaigns that must not use this cluster.
+        now: seconds of the grid's clock.
+        settings: how taps are turned.
+    """
+    for run in queue:
+        tap = turned[run.campaign]
+        if tap.state is TapState.CLOSED and taps.in_grace(tap, now, settings):
+            return None
+        if tap.state is TapState.OPEN and run.campaign not in banned:
+            return Run(run.campaign, min(run.jobs, tap.rate))
+    return None
+
+
+def submission(campaign: Campaign, cluster: str, tasks: Iterable[int], *, replica: bool = False) -> Submission:
+    """Tasks for a cluster, by number, with what the campaign says of it. Copies always give way to other jobs."""
+    properties = next(each for each in campaign.clusters if each.cluster == cluster)
+    return Submission(
+        campaign=campaign,
+        cluster=cluster,
+        tasks=tuple(tasks),
+        best_effort=replica or properties.best_effort,
+        replica=replica,
+        weight=read_resources(properties.resources).weight,
+    )
+
+
+def submissions(
+    ordered: Sequence[Order], campaigns: Mapping[int, Campaign], tasks: TaskSource
+) -> tuple[Submission, ...]:
+    """What was ordered, with the tasks to do. The clusters draw them in turn.
+
+    Args:
+        ordered: what the campaigns' schedulers ordered.
+        campaigns: the campaigns by number.
+        tasks: gives the tasks that wait.
+    """
+    wanted = {(order.campaign, order.cluster): order.jobs for order in ordered}
+    together: Counter[int] = Counter()
+    for (number, _), jobs in wanted.items():
+        together[number] += jobs
+    candidates = {couple: tasks(*couple, together[couple[0]]) for couple in wanted}
+    return tuple(
+        submission(campaigns[number], cluster, (task.id for task in got))
+        for (number, cluster), got in draw(wanted, candidates).items()
+    )

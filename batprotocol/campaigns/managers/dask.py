@@ -1,0 +1,173 @@
+"""A cluster that is a Dask scheduler, at its address: a campaign runs on whatever Dask runs on.
+
+What is sent there is in `dask_remote`. The package `distributed` comes with `batprotocol[dask]`, and is imported when
+it is used. It must not know why a job is run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from batprotocol.campaigns.managers.interface import (
+    KILLED,
+    LOST,
+    NO_DIRECTORY,
+    TIME_OVER,
+    Request,
+    ended,
+)
+from batprotocol.campaigns.model import JobState, Observation, RemoteJob
+from batprotocol.errors import ClusterError
+
+__all__ = ["DaskCluster"]
+
+Answer = TypeVar("Answer")
+
+PRIORITY: Final = -10
+"""Of what is best-effort: other work of the Dask cluster has 0 and goes first."""
+
+CAUSES: Final = {event.type: event for event in (KILLED, LOST, NO_DIRECTORY, TIME_OVER)}
+
+
+class DaskCluster:
+    """The workers of a Dask scheduler. Its resources are the threads of the workers.
+
+    A job that asks for more than one resource takes as many `slots`, a resource that workers declare:
+    `dask worker --resources slots=4`.
+
+    Args:
+        name: of the cluster.
+        address: of the scheduler, `tcp://host:8786`.
+        mark: what the names of all jobs begin with that are given to it.
+        timeout: how many seconds the scheduler has to answer.
+
+    Raises:
+        ClusterError: `distributed` is missing, or nobody answers there.
+    """
+
+    def __init__(self, name: str, address: str, mark: str = "cigri", timeout: float = 10.0) -> None:
+        self.name = name
+        self._address = address
+        self._mark = f"{mark}."
+        self._timeout = timeout
+        self._client: Any = None
+        self._ask(lambda client: client.scheduler_info())
+
+    def look(self) -> Observation:
+        found = self._ask(lambda client: self._call(client, "look", mark=self._mark))
+        jobs = tuple(_told(int(job["name"][len(self._mark) :]), job) for job in found["jobs"])
+        return Observation(cluster=self.name, time=time.time(), max=found["maximum"], free=found["free"], jobs=jobs)
+
+    def submit(self, requests: Sequence[Request]) -> None:
+        names = {self._name(each.job): each for each in requests}
+        if names:
+            self._ask(lambda client: self._send(client, names))
+
+    def _send(self, client: Any, names: Mapping[str, Request]) -> None:
+        from batprotocol.campaigns.managers.dask_remote import run_command
+
+        for name in self._call(client, "announce", names=list(names)):
+            job = names[name]
+            client.submit(
+                run_command,
+                name,
+                job.command,
+                job.directory,
+                job.walltime,
+                dict(job.environment),
+                job.best_effort,
+                key=name,
+                pure=False,
+                priority=PRIORITY if job.best_effort else 0,
+                resources={"slots": job.weight} if job.weight > 1 else None,
+            )
+        until = time.monotonic() + self._timeout  # Dask sends them by and by
+        while self._call(client, "announce", names=list(names)):
+            if time.monotonic() > until:
+                raise TimeoutError("it has not taken the jobs")
+            time.sleep(0.005)
+
+    def kill(self, jobs: Iterable[int]) -> None:
+        names = [self._name(job) for job in jobs]
+        if names:
+            self._ask(lambda client: self._end(client, names))
+
+    def _end(self, client: Any, names: list[str]) -> None:
+        from batprotocol.campaigns.managers.dask_remote import kill_commands
+
+        for name in names:  # said first: a job that waits does not begin any more
+            self._call(client, "end", name=name, exit_code=None, cause=KILLED.type)
+        client.run(kill_commands, names)
+
+    def forget(self, jobs: Iterable[int]) -> None:
+        names = [self._name(job) for job in jobs]
+        if names:
+            self._ask(lambda client: self._call(client, "forget", names=names))
+
+    def tend(self) -> None:
+        """Dask goes on by itself."""
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close(timeout=self._timeout)
+            self._client = None
+
+    def _name(self, job: int) -> str:
+        return f"{self._mark}{job}"
+
+    def _call(self, client: Any, handler: str, **arguments: Any) -> Any:
+        from batprotocol.campaigns.managers.dask_remote import MARK
+
+        return client.sync(getattr(client.scheduler, f"{MARK}-{handler}"), **arguments)
+
+    def _connected(self) -> Any:
+        """The client; made anew when the scheduler was away, which then may be another one without a register."""
+        if self._client is None:
+            from distributed import Client
+
+            from batprotocol.campaigns.managers import dask_remote
+
+            _by_value(dask_remote)
+            client: Any = Client(self._address, timeout=self._timeout, set_as_default=False)  # type: ignore[no-untyped-call]  # partly typed
+            client.register_plugin(dask_remote.Register())
+            self._client = client
+        return self._client
+
+    def _ask(self, question: Callable[[Any], Answer]) -> Answer:
+        try:
+            return question(self._connected())
+        except ImportError as error:
+            reason = f"it needs {error.name}: pip install 'batprotocol[dask]'"
+            raise ClusterError(reason, self.name) from None
+        except (OSError, TimeoutError, ValueError) as error:
+            client, self._client = self._client, None
+            if client is not None:
+                client.close(timeout=1)
+            raise ClusterError(f"{self._address} does not answer: {error}", self.name) from None
+
+
+def _by_value(module: Any) -> None:
+    """Let functions of this module travel with their code, so that Dask's side need not have batprotocol."""
+    import cloudpickle
+
+    cloudpickle.register_pickle_by_value(module)
+
+
+def _told(number: int, job: dict[str, Any]) -> RemoteJob:
+    """A job of the register as the campaigns see it."""
+    started, stopped, node = job.get("started"), job.get("ended"), job.get("node")
+    if stopped is None:
+        state = JobState.REMOTE_WAITING if started is None else JobState.RUNNING
+        return RemoteJob(job=number, state=state, remote_id=job["name"], start_time=started, node=node)
+    cause, exit_code = CAUSES.get(job["cause"]), job["exit_code"]
+    return ended(
+        number,
+        exit_code=exit_code,
+        because=cause,
+        start_time=started,
+        stop_time=stopped,
+        remote_id=job["name"],
+        node=node,
+    )

@@ -1,0 +1,346 @@
+"""A cycle's transaction: what it reads, and how what was decided is written down.
+
+All that changes counts changes the numbers in the same transaction. What has ended is never read. It must not decide.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from sqlalchemy import BindParameter, Connection, Select, bindparam, delete, insert, select, update
+
+from batprotocol.campaigns.entities.failures import blacklist_event
+from batprotocol.campaigns.model import (
+    Decisions,
+    Event,
+    EventChange,
+    EventState,
+    Job,
+    JobChange,
+    JobState,
+    Observation,
+    Submission,
+    Task,
+    TaskChange,
+    TaskState,
+    Update,
+    Wipe,
+)
+from batprotocol.campaigns.store import tables
+from batprotocol.campaigns.store.engine import insert_rows, upsert
+from batprotocol.campaigns.store.numbers import next_numbers
+from batprotocol.campaigns.store.rows import event_of, job_row, row_of, value_of, values_of
+
+__all__ = ["HISTORY_CYCLES", "PERIOD_SECONDS", "CycleBooks", "change_events", "change_tasks", "insert_events"]
+
+HISTORY_CYCLES: Final = 1000
+"""For how many cycles the snapshots and forecasts are kept."""
+
+TIDY_CYCLES: Final = 100
+"""After how many cycles those that are older are thrown away."""
+
+PERIOD_SECONDS: Final = 300.0
+"""What has ended is counted by periods of so many seconds, so a window is longer than asked for by one at most."""
+
+_COUNTERS: Final = {
+    TaskState.PENDING: "pending",
+    TaskState.ACTIVE: "active",
+    TaskState.TERMINATED: "terminated",
+    TaskState.EVENT: "failed",
+    TaskState.CANCELLED: "failed",
+}
+"""The column of `campaigns` that counts the tasks in each state."""
+
+
+class CycleBooks:
+    """The books of one cycle, while its transaction is open.
+
+    Args:
+        connection: the transaction.
+        cycle: the number of the cycle.
+    """
+
+    def __init__(self, connection: Connection, cycle: int) -> None:
+        self._connection = connection
+        self._cycle = cycle
+
+    # What the updator asks for
+
+    def jobs(self) -> tuple[Job, ...]:
+        """The jobs that have not ended, by number."""
+        return values_of(Job, self._connection.execute(_ACTIVE_JOBS))
+
+    def open_events(self) -> tuple[Event, ...]:
+        """The open events that the updator may close, and those that keep it from that: of clusters, and blacklists."""
+        found = {row.id: event_of(row) for row in self._connection.execute(_WATCHED)}
+        parents = [event.parent for event in found.values() if event.parent is not None and event.parent not in found]
+        found.update({row.id: event_of(row) for row in _in_pieces(self._connection, _STILL_OPEN, parents)})
+        return tuple(found[number] for number in sorted(found))
+
+    def tasks(self, campaign: int, cluster: str, count: int) -> tuple[Task, ...]:
+        """The first tasks in the bag of a campaign, for this cluster: by priority, affinity and number.
+
+        Few tasks have an affinity. These are read apart, so that the others are read in the order of an index.
+        """
+        of = {"campaign": campaign, "cluster": cluster}
+        averse = [(row.affinity, value_of(Task, row)) for row in self._connection.execute(_AVERSE, of)]
+        without = self._connection.execute(_INDIFFERENT if averse else _IN_ORDER, {**of, "count": count})
+        found = [*averse, *((0, task) for task in values_of(Task, without))]
+        found.sort(key=lambda each: (-each[1].priority, -each[0], each[1].id))
+        return tuple(task for _, task in found[:count])
+
+    # What is written down
+
+    def record(self, found: Update, observations: Iterable[Observation] = ()) -> None:
+        """Write down what the updator found out of what the clusters said."""
+        statuses = [row_of(status, cycle=self._cycle) for status in found.gridstatus]
+        insert_rows(self._connection, tables.gridstatus, statuses)
+        self._change_jobs(found.jobs)
+        change_tasks(self._connection, found.tasks)
+        for observation in observations:
+            if observation.stress_factor is not None:
+                named = update(tables.clusters).where(tables.clusters.c.name == observation.cluster)
+                self._connection.execute(named.values(stress_factor=observation.stress_factor))
+        insert_events(self._connection, found.events)
+        change_events(self._connection, found.event_changes)
+        self.wipe(found.wipes)
+
+    def carry_out(self, decisions: Decisions, now: float) -> tuple[Job, ...]:
+        """Write down what was decided; the new jobs, which nobody has told their clusters of yet."""
+        self._keep_forecasts(decisions)
+        connection = self._connection
+        connection.execute(delete(tables.jobs_to_submit))
+        insert_rows(connection, tables.jobs_to_submit, [row_of(order) for order in decisions.orders])
+        upsert(connection, tables.taps, [row_of(tap) for tap in decisions.taps])
+        upsert(connection, tables.controllers, [row_of(state) for state in decisions.controllers])
+        jobs = self._launch(decisions.submissions, now)
+        self.wipe(decisions.wipes)
+        self._end_campaigns(decisions.ended)
+        return jobs
+
+    def wipe(self, wipes: Iterable[Wipe]) -> None:
+        """Write down that these jobs are to be killed."""
+        wanted = tuple(wipes)
+        if wanted:
+            rows = [{"job": wipe.job, "reason": str(wipe.reason)} for wipe in wanted]
+            self._connection.execute(_KILL, rows)
+            insert_events(self._connection, [wipe.event for wipe in wanted if wipe.event is not None])
+
+    def _change_jobs(self, changes: Sequence[JobChange]) -> None:
+        if not changes:
+            return
+        names = ("remote_id", "start_time", "stop_time", "exit_code", "node")
+        by_columns: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
+        for change in changes:
+            given = {name: value for name in names if (value := getattr(change, name)) is not None}
+            row = {"job": change.job, "state": str(change.state), "active": not change.state.ended, **given}
+            by_columns[tuple(given)].append(row)
+        for rows in by_columns.values():
+            values: dict[str, Any] = {name: bindparam(name) for name in rows[0] if name != "job"}
+            self._connection.execute(
+                update(tables.jobs).where(tables.jobs.c.id == bindparam("job")).values(values), rows
+            )
+        self._count_terminated([change.job for change in changes if change.state is JobState.TERMINATED])
+
+    def _count_terminated(self, numbers: Sequence[int]) -> None:
+        """Add jobs that ended well to the sums."""
+        if not numbers:
+            return
+        sums: dict[tuple[int, str], list[float]] = defaultdict(lambda: [0, 0.0, 0.0])
+        periods: dict[tuple[int, str, int], list[float]] = defaultdict(lambda: [0, math.inf])
+        for row in _in_pieces(self._connection, _TERMINATED, numbers):
+            if row.tag is not None:
+                self._prepared(row.campaign, row.cluster, row.tag)
+                continue
+            stop = row.submission_time if row.stop_time is None else row.stop_time
+            seconds = max(0.0, stop - (stop if row.start_time is None else row.start_time))
+            total = sums[row.campaign, row.cluster]
+            total[:] = total[0] + 1, total[1] + seconds, total[2] + seconds * seconds
+            period = periods[row.campaign, row.cluster, int(stop // PERIOD_SECONDS)]
+            period[:] = period[0] + 1, min(period[1], row.submission_time)
+        rows = [
+            {"campaign": campaign, "cluster": cluster, "jobs": count, "total": total, "squares": squares}
+            for (campaign, cluster), (count, total, squares) in sums.items()
+        ]
+        upsert(self._connection, tables.progress, rows, add=("jobs", "total", "squares"))
+        rows = [
+            {"campaign": campaign, "cluster": cluster, "period": period, "jobs": count, "since": since}
+            for (campaign, cluster, period), (count, since) in periods.items()
+        ]
+        upsert(self._connection, tables.finished, rows, add=("jobs",), least="since")
+
+    def _prepared(self, campaign: int, cluster: str, tag: str) -> None:
+        """A prologue or an epilogue has ended well."""
+        columns = tables.campaign_properties.c
+        of = update(tables.campaign_properties).where(columns.campaign == campaign, columns.cluster == cluster)
+        self._connection.execute(of.values({f"{tag}_done": True}))
+
+    def _keep_forecasts(self, decisions: Decisions) -> None:
+        rows = [row_of(each, cycle=self._cycle) for each in decisions.forecasts]
+        for row in rows:
+            row["cluster"] = row["cluster"] or ""
+        upsert(self._connection, tables.forecasts, rows)
+        insert_rows(self._connection, tables.forecasts_history, rows)
+        if self._cycle % TIDY_CYCLES == 0:
+            for table in (tables.forecasts_history, tables.gridstatus):
+                self._connection.execute(delete(table).where(table.c.cycle <= self._cycle - HISTORY_CYCLES))
+
+    def _launch(self, submissions: Sequence[Submission], now: float) -> tuple[Job, ...]:
+        """Make a job of each task that is submitted."""
+        wanted = [(each, task) for each in submissions for task in (each.tasks if each.tag is None else (None,))]
+        if not wanted:
+            return ()
+        first = next_numbers(self._connection, "job", len(wanted))
+        jobs = tuple(
+            Job(
+                id=number,
+                campaign=each.campaign.id,
+                task=task,
+                cluster=each.cluster,
+                submission_time=now,
+                best_effort=each.best_effort,
+                replica=each.replica,
+                tag=each.tag,
+                weight=each.weight,
+            )
+            for number, (each, task) in enumerate(wanted, first)
+        )
+        self._connection.execute(insert(tables.jobs), [job_row(job) for job in jobs])
+        active = [TaskChange(task=job.task, state=TaskState.ACTIVE) for job in jobs if job.task is not None]
+        change_tasks(self._connection, active)
+        submitted = Counter((job.campaign, job.cluster) for job in jobs)
+        rows = [
+            {"campaign": campaign, "cluster": cluster, "submitted": count}
+            for (campaign, cluster), count in submitted.items()
+        ]
+        upsert(self._connection, tables.progress, rows, add=("submitted",))
+        return jobs
+
+    def _end_campaigns(self, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            ended = update(tables.campaigns).where(
+                tables.campaigns.c.id == number, tables.campaigns.c.state != "cancelled"
+            )
+            self._connection.execute(ended.values(state="terminated"))
+            for table in (tables.tasks_affinity, tables.taps, tables.controllers, tables.finished):
+                self._connection.execute(delete(table).where(table.c.campaign == number))
+
+
+# What users change, too
+
+
+def change_tasks(connection: Connection, changes: Sequence[TaskChange]) -> None:
+    """Write down what becomes of tasks, and count it."""
+    if not changes:
+        return
+    last = {change.task: change for change in changes}
+    counted: dict[int, Counter[str]] = defaultdict(Counter)
+    moved: dict[str, list[dict[str, Any]]] = {"state": [], "priority": []}
+    affinities = []
+    ended = []
+    for row in _in_pieces(connection, _STATES, list(last)):
+        change = last[row.id]
+        counted[row.campaign][_COUNTERS[TaskState(row.state)]] -= 1
+        counted[row.campaign][_COUNTERS[change.state]] += 1
+        new = {"task": row.id, "state": str(change.state)}
+        if change.priority is None:
+            moved["state"].append(new)
+        else:
+            moved["priority"].append({**new, "priority": int(change.priority)})
+        if change.state in (TaskState.TERMINATED, TaskState.CANCELLED):
+            ended.append(row.id)
+        elif change.cluster is not None and change.affinity:
+            key = {"campaign": row.campaign, "cluster": change.cluster, "task": row.id}
+            affinities.append({**key, "affinity": change.affinity})
+    if moved["state"]:
+        connection.execute(_MOVE, moved["state"])
+    if moved["priority"]:
+        connection.execute(_MOVE.values(priority=bindparam("priority")), moved["priority"])
+    upsert(connection, tables.tasks_affinity, affinities, add=("affinity",))
+    if ended:
+        connection.execute(_FORGET_AFFINITY, [{"of_task": task} for task in ended])
+    _count(connection, counted)
+
+
+def insert_events(connection: Connection, events: Sequence[Event]) -> None:
+    """Write events down, with the blacklists that follow from them."""
+    if not events:
+        return
+    number = next_numbers(connection, "event", len(events) + sum(event.blacklists for event in events))
+    rows = []
+    opened: dict[int, Counter[str]] = defaultdict(Counter)
+    for event in events:
+        follows = [blacklist_event(event, number)] if event.blacklists else []
+        for each in (event, *follows):
+            members = row_of(each, id=number)
+            members["class"] = members.pop("class_")
+            rows.append(members)
+            number += 1
+            if each.campaign is not None and each.state is EventState.OPEN:
+                opened[each.campaign]["events"] += 1
+    connection.execute(insert(tables.events), rows)
+    _count(connection, opened)
+
+
+def change_events(connection: Connection, changes: Sequence[EventChange]) -> None:
+    """Close events, or open them again."""
+    opened: dict[int, Counter[str]] = defaultdict(Counter)
+    for change in changes:
+        of = tables.events.c.id == change.event
+        row = connection.execute(select(tables.events.c.state, tables.events.c.campaign).where(of)).one_or_none()
+        if row is not None and row.state != change.state:
+            connection.execute(update(tables.events).where(of).values(state=str(change.state)))
+            if row.campaign is not None:
+                opened[row.campaign]["events"] += 1 if change.state is EventState.OPEN else -1
+    _count(connection, opened)
+
+
+def _count(connection: Connection, counted: dict[int, Counter[str]]) -> None:
+    """Add to the numbers of campaigns."""
+    columns = tables.campaigns.c
+    for campaign, numbers in counted.items():
+        values: dict[str, Any] = {name: columns[name] + number for name, number in numbers.items() if number}
+        if values:
+            connection.execute(update(tables.campaigns).where(columns.id == campaign).values(values))
+
+
+PIECE: Final = 500
+"""How many numbers stand in one query; SQLite has a bound."""
+
+
+def _in_pieces(connection: Connection, query: Select[Any], numbers: Sequence[int]) -> list[Any]:
+    """The rows of a query for all these numbers."""
+    found: list[Any] = []
+    for begin in range(0, len(numbers), PIECE):
+        found.extend(connection.execute(query, {"numbers": numbers[begin : begin + PIECE]}))
+    return found
+
+
+_numbers: Final[BindParameter[Any]] = bindparam("numbers", expanding=True)
+_jobs, _tasks, _events, _affinity = tables.jobs.c, tables.parameters.c, tables.events.c, tables.tasks_affinity.c
+
+_ACTIVE_JOBS: Final = select(tables.jobs).where(_jobs.active).order_by(_jobs.id)
+_WATCHED: Final = select(tables.events).where(tables.OPEN, _events["class"].in_(("cluster", "campaign")))
+_STILL_OPEN: Final = select(tables.events).where(tables.OPEN, _events.id.in_(_numbers))
+_KILL: Final = update(tables.jobs).where(_jobs.id == bindparam("job")).values(kill=bindparam("reason"))
+_TERMINATED: Final = select(
+    _jobs.campaign, _jobs.cluster, _jobs.tag, _jobs.submission_time, _jobs.start_time, _jobs.stop_time
+).where(_jobs.id.in_(_numbers))
+_STATES: Final = select(_tasks.id, _tasks.campaign, _tasks.state).where(_tasks.id.in_(_numbers))
+_MOVE: Final = update(tables.parameters).where(_tasks.id == bindparam("task")).values(state=bindparam("state"))
+_FORGET_AFFINITY: Final = delete(tables.tasks_affinity).where(_affinity.task == bindparam("of_task"))
+
+_of_campaign: Final = (_tasks.campaign == bindparam("campaign"), tables.PENDING)
+_minding: Final = (_affinity.campaign == bindparam("campaign"), _affinity.cluster == bindparam("cluster"))
+_AVERSE: Final = (
+    select(tables.parameters, _affinity.affinity)
+    .join(tables.tasks_affinity, _affinity.task == _tasks.id)
+    .where(*_of_campaign, *_minding)
+)
+_IN_ORDER: Final = (
+    select(tables.parameters).where(*_of_campaign).order_by(_tasks.priority.desc(), _tasks.id).limit(bindparam("count"))
+)
+_INDIFFERENT: Final = _IN_ORDER.where(_tasks.id.not_in(select(_affinity.task).where(*_minding)))

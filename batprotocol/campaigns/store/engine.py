@@ -1,0 +1,193 @@
+"""The connection to the database: SQLite or PostgreSQL, and in what they differ.
+
+One writes at a time, readers do not wait: SQLite is that way, and PostgreSQL is told to be by a lock that each writing
+transaction takes first. So whoever writes has read nothing that has changed since. It must not know the tables.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Final
+
+import sqlalchemy
+from sqlalchemy import Connection, Engine, Table, event
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.pool import StaticPool
+
+from batprotocol.errors import StoreError
+
+__all__ = ["Database", "insert_rows", "upsert"]
+
+WRITERS: Final = 0xC1624
+LOOPS: Final = 0xC1625
+"""The locks of PostgreSQL: of whoever writes, of whoever lets campaigns run."""
+
+PATIENCE_SECONDS: Final = 30.0
+"""How long is waited for another one who writes, and for the lock of a loop that was killed a moment ago."""
+
+
+class Database:
+    """A database.
+
+    Args:
+        url: of SQLAlchemy, `sqlite:///file` or `postgresql://user@host/name`; or the name of a file for SQLite.
+
+    Raises:
+        StoreError: this is no such URL, or the driver for it is missing.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url if "://" in url else f"sqlite:///{url}"
+        if self.url.startswith(("postgresql://", "postgres://")):
+            self.url = f"postgresql+psycopg://{self.url.partition('://')[2]}"
+        try:
+            parsed = sqlalchemy.make_url(self.url)
+            if parsed.get_backend_name() not in ("sqlite", "postgresql"):
+                raise ValueError(f"got {parsed.get_backend_name()}")
+            self.file = parsed.database if parsed.get_backend_name() == "sqlite" else None
+            memory = parsed.get_backend_name() == "sqlite" and self.file in (None, "", ":memory:")
+            options: dict[str, Any] = {"poolclass": StaticPool} if memory else {}
+            self.engine: Engine = sqlalchemy.create_engine(parsed, **options)
+        except ImportError as error:
+            raise StoreError(
+                f"{parsed.get_backend_name()} needs {error.name}: pip install '{error.name}[binary]'"
+            ) from None
+        except (ArgumentError, NoSuchModuleError, ValueError) as error:
+            raise StoreError(
+                f"{url}: expected the name of a file or the URL of SQLite or PostgreSQL: {error}"
+            ) from None
+        self.shown = parsed.render_as_string(hide_password=True)
+        self._is_sqlite = self.engine.dialect.name == "sqlite"
+        self._memory = memory
+        if self._is_sqlite:
+            event.listen(self.engine, "connect", _prepare_sqlite)
+            event.listen(self.engine, "begin", _begin_sqlite)
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction: all of it, or nothing."""
+        with self._telling(), self.engine.begin() as connection:
+            if not self._is_sqlite:
+                connection.execute(sqlalchemy.select(sqlalchemy.func.pg_advisory_xact_lock(WRITERS)))
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A look at one state of all tables, while others write."""
+        options: dict[str, Any] = {"batprotocol_reads": True}
+        if not self._is_sqlite:
+            options["isolation_level"] = "REPEATABLE READ"
+        with self._telling(), self.engine.connect() as connection:
+            connection = connection.execution_options(**options)
+            with connection.begin():
+                yield connection
+
+    @contextmanager
+    def only_loop(self) -> Iterator[None]:
+        """As long as this lasts, nobody else lets the campaigns of this database run. `StoreError` if somebody does."""
+        if self._memory:
+            yield
+        elif self._is_sqlite:
+            with self._only_loop_of_file():
+                yield
+        else:
+            with self._only_loop_of_server():
+                yield
+
+    @contextmanager
+    def _only_loop_of_file(self) -> Iterator[None]:
+        try:
+            descriptor = os.open(f"{self.file}-loop", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StoreError(f"{error.filename}: {error.strerror}") from None
+        try:
+            _lock(descriptor, f"{self.shown}: another loop runs its campaigns")
+            yield
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def _only_loop_of_server(self) -> Iterator[None]:
+        until = time.monotonic() + PATIENCE_SECONDS / 6
+        with self._telling(), self.engine.connect() as connection:
+            lock = sqlalchemy.select(sqlalchemy.func.pg_try_advisory_lock(LOOPS))
+            while not connection.execute(lock).scalar():
+                connection.rollback()
+                if time.monotonic() > until:
+                    raise StoreError(f"{self.shown}: another loop runs its campaigns")
+                time.sleep(0.1)
+            connection.rollback()  # the lock is the session's: no transaction need stay open
+            try:
+                yield
+            finally:
+                with suppress(DBAPIError):  # the server may have gone, and the lock with it
+                    connection.execute(sqlalchemy.select(sqlalchemy.func.pg_advisory_unlock(LOOPS)))
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            reason = " ".join(str(error.orig).split())
+            raise StoreError(f"{self.shown}: {reason}") from error
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+
+def _lock(descriptor: int, refusal: str) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise StoreError(refusal) from None
+
+
+def _prepare_sqlite(connection: Any, _: object) -> None:
+    connection.isolation_level = None  # transactions begin as `_begin_sqlite` says
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {PATIENCE_SECONDS * 1000:.0f}")
+    cursor.execute("PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    reads = connection.get_execution_options().get("batprotocol_reads")
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+
+
+def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows, if there are any."""
+    if rows:
+        connection.execute(sqlalchemy.insert(table), rows)
+
+
+def upsert(
+    connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], *, add: Iterable[str] = (), least: str = ""
+) -> None:
+    """Insert rows, or change those that are there.
+
+    Args:
+        connection: in a transaction.
+        table: the table; its primary key tells which row is there.
+        rows: all with the same columns.
+        add: the columns whose numbers are added to those that are there; the others are replaced.
+        least: the column in which the lesser number stays.
+    """
+    if not rows:
+        return
+    insert = (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table)
+    keys = [column.name for column in table.primary_key]
+    values: dict[str, Any] = {name: insert.excluded[name] for name in rows[0] if name not in keys}
+    for name in add:
+        values[name] = table.c[name] + insert.excluded[name]
+    if least:
+        there, new = table.c[least], insert.excluded[least]
+        values[least] = sqlalchemy.case((there < new, there), else_=new)
+    connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=values), rows)

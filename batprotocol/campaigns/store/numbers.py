@@ -1,0 +1,56 @@
+"""Numbers that are given once, and what else there is once in a store.
+
+A number is never given again, even if what had it is gone: resource managers may remember it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Final
+
+from sqlalchemy import Connection, insert, select, update
+
+from batprotocol.campaigns.store import tables
+from batprotocol.errors import StoreError
+
+__all__ = ["initialise", "mark_of", "next_cycle", "next_numbers"]
+
+SCHEMA: Final = "1"
+"""Of the tables as they are here."""
+
+
+def initialise(connection: Connection) -> None:
+    """Make the tables where there are none. `StoreError` if those that are there are of another version."""
+    tables.METADATA.create_all(connection)
+    found = _value(connection, "schema")
+    if found is None:
+        rows = [{"key": "schema", "value": SCHEMA}, {"key": "mark", "value": f"cigri-{secrets.token_hex(4)}"}]
+        connection.execute(insert(tables.grid), rows)
+    elif found != SCHEMA:
+        raise StoreError(f"the tables are of version {found}, expected {SCHEMA}")
+
+
+def mark_of(connection: Connection) -> str:
+    """What our jobs are called by, at clusters that others use, too."""
+    return _value(connection, "mark") or "cigri"
+
+
+def next_cycle(connection: Connection) -> int:
+    """The number of a cycle that begins."""
+    return next_numbers(connection, "cycle", 1)
+
+
+def next_numbers(connection: Connection, of: str, count: int) -> int:
+    """The first of so many new numbers of these."""
+    last = _value(connection, f"last {of}")
+    if last is None:
+        connection.execute(insert(tables.grid).values(key=f"last {of}", value=str(count)))
+        return 1
+    changed = update(tables.grid).where(tables.grid.c.key == f"last {of}")
+    connection.execute(changed.values(value=str(int(last) + count)))
+    return int(last) + 1
+
+
+def _value(connection: Connection, key: str) -> str | None:
+    found: str | None = connection.execute(select(tables.grid.c.value).where(tables.grid.c.key == key)).scalar()
+    return found

@@ -1,0 +1,309 @@
+"""The tables, in the words of the specification and of CiGri.
+
+What a cycle reads is kept small: what is active is found by indexes of their own, and what has ended is counted when it
+ends. They must not know of what is decided from them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    literal_column,
+    text,
+)
+
+__all__ = [
+    "METADATA",
+    "OPEN",
+    "PENDING",
+    "campaign_properties",
+    "campaigns",
+    "clusters",
+    "controllers",
+    "events",
+    "finished",
+    "forecasts",
+    "forecasts_history",
+    "grid",
+    "gridstatus",
+    "jobs",
+    "jobs_to_submit",
+    "parameters",
+    "progress",
+    "taps",
+    "tasks_affinity",
+    "users_priority",
+]
+
+METADATA: Final = MetaData()
+
+
+def _number(name: str, **options: object) -> Column[int]:
+    return Column(name, Integer, nullable=False, default=0, **options)  # type: ignore[arg-type]  # any of Column's
+
+
+def _text(name: str, default: str | None = None) -> Column[str]:
+    return Column(name, Text, nullable=False, default=default)
+
+
+def _seconds(name: str) -> Column[float | None]:
+    """Seconds of the grid's clock, or of a duration."""
+    return Column(name, Float)
+
+
+def _campaign(*, key: bool = False) -> Column[int]:
+    return Column("campaign", ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=key, nullable=False)
+
+
+grid = Table("grid", METADATA, Column("key", Text, primary_key=True), _text("value"))
+"""What there is once: the schema's number, the mark of our jobs, the number of the last cycle."""
+
+clusters = Table(
+    "clusters",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("power", Float, nullable=False, default=1.0),
+    _text("batch", ""),
+    _text("resource_unit", "resource_id"),
+    Column("stress_factor", Float),
+    Column("stress_limit", Float, nullable=False, default=0.8),
+    Column("enabled", Boolean, nullable=False, default=True),
+    _text("address", ""),
+    Column("resources", Integer),
+)
+"""`batch` is what manages its resources (`local`, `dask`), `address` where that is, `resources` how many it has."""
+
+campaigns = Table(
+    "campaigns",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    _text("user"),
+    _text("name"),
+    _text("type"),
+    _text("jobs_type"),
+    _text("state"),
+    Column("submission_time", Float, nullable=False),
+    _text("jdl", ""),
+    _number("total"),
+    _number("pending"),
+    _number("active"),
+    _number("terminated"),
+    _number("failed"),
+    _number("events"),
+)
+"""The numbers count tasks, and open events; they change in the transaction in which a task does."""
+Index("campaigns_state", campaigns.c.state)
+
+campaign_properties = Table(
+    "campaign_properties",
+    METADATA,
+    _campaign(key=True),
+    Column("cluster", Text, primary_key=True),
+    _number("position"),
+    _text("properties"),
+    Column("prologue_done", Boolean, nullable=False, default=False),
+    Column("epilogue_done", Boolean, nullable=False, default=False),
+)
+"""What a campaign says of a cluster, as JSON."""
+
+parameters = Table(
+    "parameters",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    _campaign(),
+    _text("name"),
+    _text("parameters"),
+    _number("priority"),
+    _text("state"),
+    UniqueConstraint("campaign", "name"),
+)
+"""The tasks. Those that are pending are CiGri 3's bag of tasks."""
+PENDING: Final = parameters.c.state == literal_column("'pending'")
+Index(
+    "bag_of_tasks",
+    parameters.c.campaign,
+    parameters.c.priority.desc(),
+    parameters.c.id,
+    sqlite_where=PENDING,
+    postgresql_where=PENDING,
+)
+
+jobs = Table(
+    "jobs",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    _campaign(),
+    Column("task", ForeignKey("parameters.id", ondelete="CASCADE")),
+    _text("cluster"),
+    _text("state"),
+    Column("active", Boolean, nullable=False),
+    Column("submission_time", Float, nullable=False),
+    _seconds("start_time"),
+    _seconds("stop_time"),
+    Column("exit_code", Integer),
+    Column("remote_id", Text),
+    Column("best_effort", Boolean, nullable=False, default=True),
+    Column("replica", Boolean, nullable=False, default=False),
+    Column("tag", Text),
+    Column("kill", Text),
+    _number("weight"),
+    Column("node", Text),
+)
+"""`active` is whether the state is no end. `kill` is an intention until the cluster says that the job has ended."""
+# As `jobs.c.active` is written in a query of each: only so does SQLite see that the index is the one for it.
+Index("jobs_active", jobs.c.id, sqlite_where=text("active = 1"), postgresql_where=text("active"))
+Index("jobs_of_a_campaign", jobs.c.campaign, jobs.c.id)
+Index("jobs_of_a_task", jobs.c.task)
+
+jobs_to_submit = Table(
+    "jobs_to_submit",
+    METADATA,
+    _campaign(key=True),
+    Column("cluster", Text, primary_key=True),
+    _number("jobs"),
+    _text("policy"),
+    Column("resources", Float, nullable=False),
+)
+"""What the schedulers ordered in the last cycle."""
+
+gridstatus = Table(
+    "gridstatus",
+    METADATA,
+    Column("cycle", Integer, primary_key=True),
+    Column("cluster", Text, primary_key=True),
+    Column("time", Float, nullable=False),
+    _number("max"),
+    _number("free"),
+)
+"""A snapshot of the resources of a cluster, each cycle."""
+Index("gridstatus_of_a_cluster", gridstatus.c.cluster, gridstatus.c.cycle)
+
+
+def _forecast() -> list[Column[float | None] | Column[int]]:
+    return [
+        Column("time", Float, nullable=False),
+        _seconds("ratio"),
+        _number("nsub"),
+        Column("free", Float, nullable=False),
+        _seconds("average"),
+        _seconds("deviation"),
+        _seconds("throughput"),
+        _seconds("end"),
+        Column("method", Text),
+    ]
+
+
+forecasts = Table(
+    "forecasts",
+    METADATA,
+    _campaign(key=True),
+    Column("cluster", Text, primary_key=True),
+    _number("cycle"),
+    *_forecast(),
+)
+"""The newest forecast of each campaign on each cluster; of all its clusters where `cluster` is empty."""
+
+forecasts_history = Table(
+    "forecasts_history",
+    METADATA,
+    Column("cycle", Integer, primary_key=True),
+    _campaign(key=True),
+    Column("cluster", Text, primary_key=True),
+    *_forecast(),
+)
+"""Those of the last cycles."""
+
+taps = Table(
+    "taps",
+    METADATA,
+    _campaign(key=True),
+    Column("cluster", Text, primary_key=True),
+    _text("state"),
+    _number("rate"),
+    _seconds("close_date"),
+)
+
+controllers = Table(
+    "controllers",
+    METADATA,
+    _campaign(key=True),
+    Column("cluster", Text, primary_key=True),
+    Column("submitted", Float, nullable=False),
+    Column("integral", Float, nullable=False),
+)
+
+events = Table(
+    "events",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    _text("class"),
+    _text("code"),
+    _text("state"),
+    Column("date", Float, nullable=False),
+    Column("job", Integer),
+    Column("campaign", ForeignKey("campaigns.id", ondelete="CASCADE")),
+    Column("cluster", Text),
+    Column("parent", Integer),
+    _text("message", ""),
+    Column("blacklists", Boolean, nullable=False, default=False),
+)
+OPEN: Final = events.c.state == literal_column("'open'")
+Index("events_open", events.c["class"], events.c.id, sqlite_where=OPEN, postgresql_where=OPEN)
+Index("events_of_a_campaign", events.c.campaign, events.c.id)
+Index("events_of_a_parent", events.c.parent)
+
+users_priority = Table(
+    "users_priority",
+    METADATA,
+    Column("user", Text, primary_key=True),
+    Column("cluster", Text, primary_key=True),
+    _number("priority"),
+)
+"""The affinity of the specification's note: how much a user is preferred on a cluster."""
+
+tasks_affinity = Table(
+    "tasks_affinity",
+    METADATA,
+    _campaign(key=True),
+    Column("cluster", Text, primary_key=True),
+    Column("task", ForeignKey("parameters.id", ondelete="CASCADE"), primary_key=True),
+    _number("affinity"),
+)
+"""How little a task that has not ended likes a cluster: below 0. Without a row, it does not mind."""
+Index("affinities_of_a_task", tasks_affinity.c.task)
+
+progress = Table(
+    "progress",
+    METADATA,
+    _campaign(key=True),
+    Column("cluster", Text, primary_key=True),
+    _number("submitted"),
+    _number("jobs"),
+    Column("total", Float, nullable=False, default=0.0),
+    Column("squares", Float, nullable=False, default=0.0),
+)
+"""What a campaign has done on a cluster, in sums."""
+
+finished = Table(
+    "finished",
+    METADATA,
+    _campaign(key=True),
+    Column("cluster", Text, primary_key=True),
+    Column("period", Integer, primary_key=True),
+    _number("jobs"),
+    Column("since", Float, nullable=False),
+)
+"""How many jobs ended well in each of the last periods of some minutes, and when the first of them was submitted."""
+Index("finished_by_period", finished.c.period)

@@ -1,0 +1,215 @@
+"""What users ask for: campaigns that are submitted, paused, cancelled, fixed. Each is one transaction.
+
+Whose campaign it is, is checked here, so that no way around it is forgotten. It must not know of cycles.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from batprotocol.campaigns.jdl import names_of
+from batprotocol.campaigns.model import (
+    Campaign,
+    CampaignState,
+    EventChange,
+    KillReason,
+    TaskChange,
+    TaskPriority,
+    TaskState,
+)
+from batprotocol.campaigns.store import tables
+from batprotocol.campaigns.store.cycle import change_events, change_tasks
+from batprotocol.campaigns.store.engine import insert_rows
+from batprotocol.campaigns.store.numbers import next_numbers
+from batprotocol.campaigns.store.rows import row_of
+from batprotocol.errors import StoreError, shown
+
+__all__ = ["add_tasks", "cancel", "fix", "kill_job", "move", "purge", "submit"]
+
+_MOVES: Final = {
+    CampaignState.PAUSED: ((CampaignState.IN_TREATMENT,), "paused"),
+    CampaignState.IN_TREATMENT: ((CampaignState.PAUSED,), "resumed"),
+}
+
+
+def submit(connection: Connection, campaign: Campaign, parameters: Sequence[str], *, jdl: str, now: float) -> int:
+    """Keep a new campaign and its tasks; its number.
+
+    Args:
+        connection: in a transaction.
+        campaign: as it was read; its number and submission time are set here.
+        parameters: of its tasks, the first word of each being the task's name.
+        jdl: its text, as it is to be shown.
+        now: seconds of the grid's clock.
+
+    Raises:
+        StoreError: two tasks have the same name.
+    """
+    number = next_numbers(connection, "campaign", 1)
+    row = row_of(campaign, id=number, submission_time=now, jdl=jdl)
+    del row["clusters"]
+    connection.execute(insert(tables.campaigns), [row])
+    properties = [
+        {"campaign": number, "cluster": each.cluster, "position": position, "properties": _json(each)}
+        for position, each in enumerate(campaign.clusters)
+    ]
+    insert_rows(connection, tables.campaign_properties, properties)
+    _insert_tasks(connection, number, parameters)
+    return number
+
+
+def add_tasks(connection: Connection, number: int, user: str, parameters: Sequence[str]) -> None:
+    """Add tasks to a campaign that has not ended."""
+    row = _owned(connection, number, user)
+    if row.state not in ("in_treatment", "paused"):
+        raise StoreError(f"campaign {number} is {row.state}: only to one that has not ended can tasks be added")
+    _insert_tasks(connection, number, parameters)
+
+
+def move(connection: Connection, number: int, user: str, state: CampaignState) -> None:
+    """Pause a campaign (`PAUSED`), or resume it (`IN_TREATMENT`)."""
+    row = _owned(connection, number, user)
+    before, done = _MOVES[state]
+    if row.state not in before:
+        raise StoreError(f"campaign {number} is {row.state}: it cannot be {done}")
+    connection.execute(update(tables.campaigns).where(_campaigns.id == number).values(state=str(state)))
+
+
+def cancel(connection: Connection, number: int, user: str) -> None:
+    """Give a campaign up: what waits is cancelled, and what runs is to be killed."""
+    row = _owned(connection, number, user)
+    if row.state in ("cancelled", "terminated"):
+        raise StoreError(f"campaign {number} is already {row.state}")
+    connection.execute(
+        update(tables.parameters)
+        .where(_tasks.campaign == number, tables.PENDING)
+        .values(state=str(TaskState.CANCELLED))
+    )
+    connection.execute(
+        update(tables.campaigns)
+        .where(_campaigns.id == number)
+        .values(state="cancelled", failed=_campaigns.failed + _campaigns.pending, pending=0)
+    )
+    _kill(connection, _jobs.campaign == number)
+
+
+def kill_job(connection: Connection, number: int, user: str) -> None:
+    """Have a job killed. Its task is given up."""
+    row = connection.execute(select(_jobs.campaign, _jobs.active).where(_jobs.id == number)).one_or_none()
+    if row is None:
+        raise StoreError(f"there is no job {number}")
+    _owned(connection, row.campaign, user)
+    if not row.active:
+        raise StoreError(f"job {number} has ended")
+    _kill(connection, _jobs.id == number)
+
+
+def fix(
+    connection: Connection, user: str, *, campaign: int | None = None, event: int | None = None, resubmit: bool = False
+) -> int:
+    """Close an event, or all of a campaign; how many. Their jobs' tasks may go back into the bag."""
+    open = [tables.OPEN]
+    if event is not None:
+        of = connection.execute(select(_events.campaign).where(_events.id == event)).one_or_none()
+        if of is None:
+            raise StoreError(f"there is no event {event}")
+        if of.campaign is not None:
+            _owned(connection, of.campaign, user)
+        chosen = [_events.id == event, *open]
+    else:
+        assert campaign is not None
+        _owned(connection, campaign, user)
+        chosen = [_events.campaign == campaign, *open]
+    rows = connection.execute(select(_events.id, _events.job).where(*chosen)).all()
+    change_events(connection, [EventChange(row.id) for row in rows])
+    if resubmit:
+        numbers = [row.job for row in rows if row.job is not None]
+        failed = (
+            select(_tasks.id)
+            .join(tables.jobs, _jobs.task == _tasks.id)
+            .where(_jobs.id.in_(numbers), _tasks.state == "event")
+        )
+        again = [
+            TaskChange(task=row.id, state=TaskState.PENDING, priority=TaskPriority.RESUBMITTED)
+            for row in connection.execute(failed.distinct())
+        ]
+        change_tasks(connection, again)
+        reopened = select(_tasks.campaign).where(_tasks.id.in_([change.task for change in again]))
+        connection.execute(
+            update(tables.campaigns)
+            .where(_campaigns.id.in_(reopened), _campaigns.state == "terminated")
+            .values(state=str(CampaignState.IN_TREATMENT))
+        )
+    return len(rows)
+
+
+def purge(connection: Connection, number: int, user: str) -> None:
+    """Take a campaign that has ended out of all tables."""
+    row = _owned(connection, number, user)
+    active = connection.execute(select(func.count()).where(_jobs.campaign == number, _jobs.active)).scalar()
+    if row.state not in ("cancelled", "terminated") or active:
+        raise StoreError(f"campaign {number} has not ended: cancel it, and let its jobs end")
+    connection.execute(delete(tables.jobs).where(_jobs.campaign == number))
+    connection.execute(delete(tables.campaigns).where(_campaigns.id == number))  # and all that refers to it
+
+
+def _owned(connection: Connection, number: int, user: str) -> Any:
+    """The row of a campaign of this user. An empty name is that of whoever may do all."""
+    row = connection.execute(select(_campaigns.user, _campaigns.state).where(_campaigns.id == number)).one_or_none()
+    if row is None:
+        raise StoreError(f"there is no campaign {number}")
+    if user and row.user != user:
+        raise StoreError(f"user {user!r} is not the owner of campaign {number}, but {row.user!r} is")
+    return row
+
+
+def _insert_tasks(connection: Connection, campaign: int, parameters: Sequence[str]) -> None:
+    if not parameters:
+        return
+    number = next_numbers(connection, "task", len(parameters))
+    rows = [
+        {
+            "id": number + place,
+            "campaign": campaign,
+            "name": name,
+            "parameters": each,
+            "priority": int(TaskPriority.USUAL),
+            "state": str(TaskState.PENDING),
+        }
+        for place, (name, each) in enumerate(zip(names_of(parameters), parameters, strict=True))
+    ]
+    try:
+        connection.execute(insert(tables.parameters), rows)
+    except IntegrityError:
+        raise StoreError(f"campaign {campaign}: {_twice(rows)}") from None
+    count = {"total": _campaigns.total + len(rows), "pending": _campaigns.pending + len(rows)}
+    connection.execute(update(tables.campaigns).where(_campaigns.id == campaign).values(**count))
+
+
+def _twice(rows: Sequence[dict[str, Any]]) -> str:
+    """Which name is there twice; the transaction is lost, so only the new rows can tell."""
+    counted = Counter(row["name"] for row in rows)
+    repeated = next((name for name, count in counted.items() if count > 1), None)
+    if repeated is not None:
+        return f"two tasks are called {shown(repeated)}: the first word of the parameters must be another one for each"
+    return (
+        "it has a task of the name of a new one already: the first word of the parameters must be another one for each"
+    )
+
+
+def _kill(connection: Connection, which: Any) -> None:
+    marked = update(tables.jobs).where(which, _jobs.active, _jobs.kill.is_(None))
+    connection.execute(marked.values(kill=str(KillReason.USER)))
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+_campaigns, _tasks, _jobs, _events = tables.campaigns.c, tables.parameters.c, tables.jobs.c, tables.events.c

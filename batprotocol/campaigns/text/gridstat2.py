@@ -1,0 +1,186 @@
+"""What `gridstat` of CiGri 2 prints: a summary, one campaign with its forecasts and jobs, the jobs as CSV."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from batprotocol.campaigns.model import CampaignStatus, Durations, Job, JobState, Record, Task
+from batprotocol.campaigns.text.times import calendar
+from batprotocol.errors import InputError
+
+__all__ = ["Counts", "Throughput", "campaign_report", "jobs_csv", "read_range", "summary", "usage"]
+
+_STATES = {
+    JobState.TO_LAUNCH: "toLaunch",
+    JobState.SUBMITTED: "RemoteWaiting",
+    JobState.REMOTE_WAITING: "RemoteWaiting",
+    JobState.RUNNING: "Running",
+    JobState.TERMINATED: "Terminated",
+    JobState.EVENT: "Event",
+}
+_SUMMARY = (
+    "Id       User     Status       Type      Waiting  Running   Finished  ToFix Err",
+    "------   -------  ------------ --------  -------  -------   --------  --------- ",
+)
+_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+
+
+class Counts(Record, frozen=True, kw_only=True):
+    """How many jobs of a campaign wait and run.
+
+    Args:
+        waiting: tasks in the bag, and jobs that wait on clusters.
+        running: jobs that run.
+    """
+
+    waiting: int = 0
+    running: int = 0
+
+
+class Throughput(Record, frozen=True, kw_only=True):
+    """What is known of how fast a campaign goes, on a cluster or as a whole.
+
+    Args:
+        throughput: finished jobs in a second; None if nobody knows.
+        durations: of its jobs.
+    """
+
+    throughput: float | None = None
+    durations: Durations = Durations()
+
+
+def read_range(text: str) -> range:
+    """The campaigns of `-s`: `7` or `3-9`.
+
+    Raises:
+        InputError: it is neither.
+
+    >>> list(read_range("3-5"))
+    [3, 4, 5]
+    """
+    found = _RANGE.fullmatch(text)
+    if found is None:
+        raise InputError(f"{text} is not a valid range. Give a number, or two as in 3-9")
+    first, last = int(found[1]), int(found[2] or found[1])
+    if last < first:
+        raise InputError(f"{text} is not a valid range. Second number must be bigger than first in the range")
+    return range(first, last + 1)
+
+
+def usage(program: str) -> str:
+    """What `gridstat -h` prints."""
+    return "\n".join(
+        [
+            "Usage: gridstat [options]",
+            "    -f, --full                       Show full information about campaigns",
+            "        --csv                        Print information in csv format",
+            "    -s, --summary ID or RANGE        Print summary information",
+            "    -u, --user                       Show running (or -s RANGE) user jobs",
+            f"    -h, --help                       Display {program} help",
+        ]
+    )
+
+
+def summary(campaigns: Iterable[tuple[CampaignStatus, Counts]]) -> str:
+    """The campaigns, one a line."""
+    lines = list(_SUMMARY)
+    for status, counts in campaigns:
+        campaign = status.campaign
+        cells = (
+            f"{campaign.id:3}".ljust(9),
+            campaign.user.ljust(7),
+            str(campaign.state).upper().ljust(12),
+            str(campaign.type).ljust(11),
+            str(counts.waiting).ljust(8),
+            str(counts.running).ljust(9),
+            str(status.terminated).ljust(8),
+            "X" if status.events else "",
+        )
+        lines.append(" ".join(cells))
+    return "\n".join([*lines, _SUMMARY[1]])
+
+
+def _field(name: str, value: object) -> str:
+    return f"        {name:<24}{value}"
+
+
+def _speed(prefix: str, known: Throughput) -> list[str]:
+    """Throughput, average and standard deviation; the campaign's own stand further to the right."""
+    width = 32 if prefix else 25
+    rate, mean, deviation = known.throughput, known.durations.mean, known.durations.deviation
+    rows = {
+        "Throughput (last hour):": f"{(rate or 0.0) * 3600:.2f} jobs/hour ",
+        "Average:": f"{mean or 0:.0f} s ",
+        "Stddev:": f"{deviation or 0.0:.2f}",
+    }
+    return [f"        {prefix + name:<{width}}{value}" for name, value in rows.items()]
+
+
+def campaign_report(
+    status: CampaignStatus,
+    counts: Counts,
+    *,
+    now: float,
+    last_end: float | None = None,
+    whole: Throughput | None = None,
+    clusters: Mapping[str, Throughput] | None = None,
+    jobs: Sequence[tuple[Job, Task]] = (),
+) -> str:
+    """One campaign; in full, with forecasts and jobs, if these are given.
+
+    Args:
+        status: the campaign, and how far it is.
+        counts: how many of its jobs wait and run.
+        now: seconds of the grid's clock.
+        last_end: when its last job ended.
+        whole: how fast it goes on all clusters, for the full form.
+        clusters: how fast on each.
+        jobs: its jobs and their tasks.
+    """
+    campaign = status.campaign
+    lines = [
+        f"Multiple job {campaign.id}",
+        _field("Type:", f"{campaign.type} "),
+        _field("Status:", str(campaign.state).upper()),
+        _field("Submited:", _time(campaign.submission_time)),
+        _field("Last terminated job:", f"{'' if last_end is None else _time(last_end)} "),
+        _field("Errors to Fix:", f"{'true' if status.events else 'false'} "),
+        _field("Running:", f"{counts.running} "),
+        _field("Waiting:", f"{counts.waiting} "),
+        _field("Terminated:", f"{status.terminated} "),
+        _field("Duration:", f"{now - campaign.submission_time:.0f} s"),
+        "",
+    ]
+    if whole is not None:
+        lines += ["Forecasts:", *_speed("Global ", whole), ""]
+        for name, known in (clusters or {}).items():
+            lines += [f"{name}:", *_speed("", known), ""]
+        lines.append("List of jobs:")
+        for job, task in jobs:
+            lines += [
+                f"Job {job.id}: {_STATES[job.state]}",
+                f"  Cluster: {job.cluster}",
+                f"  Node: {job.node or ''}",
+                f"  BatchId: {job.remote_id or ''}",
+                f"  Params: {task.parameters}",
+            ]
+    return "\n".join(lines)
+
+
+def _time(time: float) -> str:
+    return calendar(time).strftime("%Y-%m-%d %H:%M:%S +0000")
+
+
+def jobs_csv(jobs: Iterable[tuple[Job, Task]]) -> str:
+    """Jobs and their tasks as CSV."""
+    rows: list[tuple[object, ...]] = [("id", "state", "cluster", "node", "batchid", "params")]
+    rows += (
+        (job.id, _STATES[job.state], job.cluster, job.node or "", job.remote_id or "", task.parameters)
+        for job, task in jobs
+    )
+    return "\n".join(",".join(f'"{_escaped(cell)}"' for cell in row) for row in rows)
+
+
+def _escaped(cell: object) -> str:
+    return str(cell).replace('"', '""')

@@ -1,0 +1,82 @@
+"""Times and numbers as CiGri's commands print them. All times are told in UTC."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from decimal import Decimal, localcontext
+
+from batprotocol.campaigns.model import Durations
+
+__all__ = ["average", "calendar", "deviation", "moment", "second", "stamp"]
+
+
+def calendar(time: float) -> datetime:
+    """A time of the grid's clock. What no calendar has is told as its first second."""
+    try:
+        return datetime.fromtimestamp(time, timezone.utc)
+    except (OverflowError, OSError, ValueError):
+        return datetime.fromtimestamp(0, timezone.utc)
+
+
+def moment(time: float) -> str:
+    """The time in tables.
+
+    >>> moment(1795264572)
+    '2026-11-21 12-36-12'
+    """
+    return calendar(time).strftime("%Y-%m-%d %H-%M-%S")
+
+
+def second(time: float | None) -> str:
+    """The time of a job.
+
+    >>> second(1795264573), second(None)
+    ('2026-11-21 12:36:13+00', '')
+    """
+    return "" if time is None else calendar(time).strftime("%Y-%m-%d %H:%M:%S+00")
+
+
+def stamp(time: float) -> str:
+    """The time of an event.
+
+    >>> stamp(1795264730.081077)
+    '2026-11-21 12:38:50.081077+00'
+    """
+    return calendar(time).strftime("%Y-%m-%d %H:%M:%S.%f+00")
+
+
+def _numeric(value: Decimal) -> str:
+    """A number as PostgreSQL shows what it divided: sixteen digits, by steps of four."""
+    if not value:
+        return "0"
+    decimals = 16 - 4 * (value.adjusted() // 4)
+    return f"{value:.{max(decimals, 0)}f}"
+
+
+def average(durations: Durations) -> str:
+    """The mean duration.
+
+    >>> average(Durations.of(4, 4, 4, 5))
+    '4.2500000000000000'
+    """
+    if not durations.count:
+        return ""
+    with localcontext() as context:
+        context.prec = 60
+        return _numeric(Decimal(durations.total) / durations.count)
+
+
+def deviation(durations: Durations) -> str:
+    """The standard deviation, of a sample.
+
+    >>> deviation(Durations.of(4, 4, 4, 5)), deviation(Durations.of(2, 2))
+    ('0.50000000000000000000', '0')
+    """
+    count = durations.count
+    if count < 2:
+        return ""
+    with localcontext() as context:
+        context.prec = 60
+        total, squares = Decimal(durations.total), Decimal(durations.squares)
+        variance = (count * squares - total * total) / (count * (count - 1))
+        return _numeric(max(variance, Decimal(0)).sqrt())

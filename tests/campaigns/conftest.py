@@ -1,0 +1,36 @@
+"""Stores for the tests of campaigns: each test that asks for one runs on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from databases import PostgreSQL, postgresql
+
+from batprotocol.campaigns.store import Store
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[PostgreSQL]:
+    """A PostgreSQL server."""
+    with postgresql() as found:
+        yield found
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of a database that nothing is in."""
+    if request.param == "sqlite":
+        return str(tmp_path / "grid.db")
+    found: PostgreSQL = request.getfixturevalue("server")
+    url: str = found.new_database()
+    return url
+
+
+@pytest.fixture
+def store(store_url: str) -> Iterator[Store]:
+    """A store that nothing is in."""
+    found = Store(store_url)
+    yield found
+    found.close()

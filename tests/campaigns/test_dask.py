@@ -1,0 +1,144 @@
+"""A cluster that is a Dask scheduler: a real one, whose workers and clients are killed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from daskers import DaskProcesses, dask_processes
+
+from batprotocol.campaigns.managers import DaskCluster, Request, ResourceManager
+from batprotocol.campaigns.managers.interface import DIRECTORY, NODES
+from batprotocol.campaigns.model import JobState, RemoteJob
+from batprotocol.errors import ClusterError
+
+WITHOUT_ENGINE = True
+
+PATIENCE = 60.0
+
+
+@pytest.fixture(scope="module")
+def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskProcesses]:
+    with dask_processes(tmp_path_factory.mktemp("dask"), workers=2) as found:
+        yield found
+
+
+@pytest.fixture
+def cluster(dask: DaskProcesses, request: pytest.FixtureRequest) -> Iterator[DaskCluster]:
+    found = DaskCluster("dask", dask.address, mark=request.node.name)
+    until(lambda: found.look().max == len([worker for worker in dask.workers if worker.poll() is None]))
+    yield found
+    found.forget([job.job for job in found.look().jobs])
+    found.close()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def ends(cluster: ResourceManager) -> dict[int, RemoteJob]:
+    """All jobs, once all have ended."""
+    until(lambda: all(job.state is JobState.TERMINATED for job in cluster.look().jobs))
+    return {job.job: job for job in cluster.look().jobs}
+
+
+def why(job: RemoteJob) -> list[str]:
+    return [event.type for event in job.events]
+
+
+def test_jobs_end_with_their_status(cluster: DaskCluster, tmp_path: Path) -> None:
+    commands = ["true", "exit 3", "kill -9 $$", "env | grep CIGRI_ > environment; wc -l < $CIGRI_NODE_FILE > nodes"]
+    requests = [
+        Request(
+            job=number,
+            command=command,
+            directory=str(tmp_path),
+            environment={"CIGRI_USER": "alice", "CIGRI_WORKDIR": DIRECTORY, "CIGRI_NODE_FILE": NODES},
+        )
+        for number, command in enumerate(commands)
+    ]
+    cluster.submit(requests)
+    cluster.submit(requests)
+    found = ends(cluster)
+    assert [found[number].exit_code for number in range(4)] == [0, 3 << 8, 9, 0]
+    assert all(job.start_time is not None and job.node for job in found.values())
+    values = dict(line.split("=", 1) for line in (tmp_path / "environment").read_text().splitlines())
+    assert (values["CIGRI_USER"], values["CIGRI_WORKDIR"]) == ("alice", str(tmp_path))
+    assert (tmp_path / "nodes").read_text().strip() == "1"
+    cluster.forget(found)
+    assert cluster.look().jobs == ()
+
+
+def test_jobs_end_otherwise(cluster: DaskCluster, tmp_path: Path) -> None:
+    late = Request(job=1, command="sleep 60 & sleep 60", directory=str(tmp_path), walltime=0.3)
+    lost = Request(job=2, command="true", directory=str(tmp_path / "missing"))
+    cluster.submit([late, lost])
+    found = ends(cluster)
+    assert (found[1].exit_code, why(found[1])) == (None, ["WALLTIME"])
+    assert why(found[2]) == ["WORKING_DIRECTORY"]
+    cluster.submit([Request(job=number, command="sleep 60", directory=str(tmp_path)) for number in range(3, 7)])
+    until(lambda: [job.state for job in cluster.look().jobs].count(JobState.RUNNING) == 2)
+    assert cluster.look().free == 0
+    cluster.kill(range(3, 7))
+    assert {tuple(why(job)) for job in ends(cluster).values() if job.job > 2} == {("FRAG_JOB_REQUEST",)}
+    until(lambda: cluster.look().free == 2)
+
+
+PROGRAM = """
+import sys, time
+from batprotocol.campaigns.managers import DaskCluster, Request
+cluster = DaskCluster("dask", sys.argv[1], mark=sys.argv[3])
+cluster.submit([Request(job=n, command=f"echo {n} >> runs; sleep 0.3", directory=sys.argv[2]) for n in range(6)])
+print("submitted", flush=True)
+time.sleep(60)
+"""
+
+
+def test_jobs_survive_whoever_started_them(
+    dask: DaskProcesses, cluster: DaskCluster, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    words = [sys.executable, "-c", PROGRAM, dask.address, str(tmp_path), request.node.name]
+    program = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    assert program.stdout is not None
+    assert program.stdout.readline() == "submitted\n"
+    program.kill()
+    program.wait()
+    program.stdout.close()
+    until(lambda: len(cluster.look().jobs) == 6)
+    assert [job.exit_code for job in ends(cluster).values()] == [0] * 6
+    assert sorted((tmp_path / "runs").read_text().split()) == [str(number) for number in range(6)]
+
+
+def test_a_worker_is_killed(dask: DaskProcesses, cluster: DaskCluster, tmp_path: Path) -> None:
+    """What it ran is lost and not run again, what it had run stays done, and what it kept waiting runs elsewhere."""
+    cluster.submit(
+        [Request(job=number, command=f"echo {number} >> runs", directory=str(tmp_path)) for number in range(4)]
+    )
+    assert [job.exit_code for job in ends(cluster).values()] == [0] * 4
+    sleepers = [
+        Request(job=number, command=f"echo {number} >> runs; sleep 0.5", directory=str(tmp_path))
+        for number in range(4, 12)
+    ]
+    cluster.submit(sleepers)
+    until(lambda: cluster.look().free == 0)
+    dask.workers[0].kill()
+    found = ends(cluster)
+    assert [found[number].exit_code for number in range(4)] == [0] * 4
+    lost = [job for job in found.values() if why(job) == ["EXTERMINATE"]]
+    assert len(lost) <= 1
+    assert all(job.exit_code == 0 for job in found.values() if job not in lost)
+    runs = [int(number) for number in (tmp_path / "runs").read_text().split()]
+    assert len(runs) == len(set(runs))
+    assert set(runs) >= {job.job for job in found.values() if job.exit_code == 0}
+
+
+def test_nobody_is_there() -> None:
+    with pytest.raises(ClusterError, match=r"cluster away: tcp://127\.0\.0\.1:9 does not answer"):
+        DaskCluster("away", "tcp://127.0.0.1:9", timeout=0.5)

@@ -1,0 +1,181 @@
+"""`batproto grid` as its users meet it."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from commands import ENVIRONMENT, PROGRAM, run, run_here
+
+from batprotocol.campaigns.store import Store
+
+WITHOUT_ENGINE = True
+
+
+@pytest.fixture
+def grid(tmp_path: Path) -> tuple[str | Path, ...]:
+    """The command for a store in which one cluster is known."""
+    command = ("grid", "--store", tmp_path / "grid.db", "--user", "alice")
+    done = run_here(*command, "clusters", "--add", "here", "--local", tmp_path / "here", "--resources", "2")
+    assert done == (0, "", "")
+    return command
+
+
+def jdl(tmp_path: Path, command: str, tasks: int = 3) -> str:
+    says = {"exec_file": command, "exec_directory": str(tmp_path)}
+    return json.dumps({"name": "short", "nb_jobs": tasks, "clusters": {"here": says}})
+
+
+def test_a_campaign_from_its_submission_to_its_end(grid: tuple[str | Path, ...], tmp_path: Path) -> None:
+    done = run_here(*grid, "sub", "-j", jdl(tmp_path, "echo >> runs"))
+    assert done == (0, "Campaign successfully submitted\nCAMPAIGN_ID=1\n", "")
+    assert "R  0/3 (0%)" in run_here(*grid, "stat").out
+    done = run_here(*grid, "run", "--until-done", "--cycle", "0.1", "--json", "--no-finalize")
+    assert done.status == 0
+    cycles = [json.loads(line) for line in done.out.splitlines()]
+    assert cycles[-1]["ended"] == [1] or cycles[-1]["campaigns"] == []
+    assert sorted((tmp_path / "runs").read_text().split()) == ["0", "1", "2"]
+    assert "T  3/3 (100%)" in run_here(*grid, "stat", "-a").out
+    report = run_here(*grid, "stat", "-c", "1", "-f").out
+    assert "  Progress: 3/3 (100%)" in report
+    assert "terminated,here,2,2" in report
+    assert "cluster_name: here" in run_here(*grid, "stat", "-j", "1").out
+    assert run_here(*grid, "stat", "-c", "1", "--csv").out.splitlines()[1].startswith('"1","Terminated","here"')
+    assert json.loads(run_here(*grid, "stat", "-c", "1", "--json").out)["terminated"] == 3
+    assert json.loads(run_here(*grid, "stat", "-a", "-d").out)["items"][0]["finished_jobs"] == 3
+    assert json.loads(run_here(*grid, "stat", "-c", "1", "-J").out)["name"] == "short"
+    assert run_here(*grid, "clusters", "-u").out == "here: 0/2 used, 2 free\n"
+
+
+def test_what_fails_is_told_and_fixed(grid: tuple[str | Path, ...], tmp_path: Path) -> None:
+    run_here(*grid, "sub", "-j", jdl(tmp_path, "test -e fixed ||  exit 3; true", tasks=1))
+    done = run_here(*grid, "run", "--until-done", "--cycle", "0.1")
+    assert (done.status, done.err) == (
+        1,
+        "batproto: grid: 1 tasks did not end well: batproto grid events -c ID tells why\n",
+    )
+    told = run_here(*grid, "events", "-c", "1").out
+    assert "1: (open) EXIT_ERROR of job 1" in told
+    assert "2: (open) BLACKLIST" in told
+    assert "Te 0/1 (0%)" in run_here(*grid, "stat", "-a").out
+    (tmp_path / "fixed").touch()
+    assert run_here(*grid, "events", "-c", "1", "-f", "-r", "-v").out == "Campaign 1 events closed.\n"
+    assert run_here(*grid, "run", "--until-done", "--cycle", "0.1").status == 0
+    assert "T  1/1 (100%)" in run_here(*grid, "stat", "-a").out
+    assert run_here(*grid, "events", "-c", "1").out == "No events!\n"
+
+
+def test_pause_resume_and_cancel(grid: tuple[str | Path, ...], tmp_path: Path) -> None:
+    run_here(*grid, "sub", "-j", jdl(tmp_path, "true"))
+    assert run_here(*grid, "del", "-c", "1", "-p", "-v").out == "Campaign 1 paused.\n"
+    assert "P  0/3 (0%)" in run_here(*grid, "stat").out
+    assert run_here(*grid, "del", "-c", "1", "-r", "-v").out == "Campaign 1 resumed.\n"
+    foreign = (*grid[:-1], "bob", "del", "-c", "1")
+    assert "user 'bob' is not the owner of campaign 1" in run_here(*foreign).err
+    assert run_here(*grid, "del", "-c", "1", "-v").out == "Campaign 1 cancelled.\n"
+    again = run_here(*grid, "del", "-c", "1")
+    assert (again.status, again.err) == (
+        1,
+        "batproto: failed to cancel campaign 1: campaign 1 is already cancelled\n",
+    )
+    assert run_here(*grid, "del", "-c", "1", "--purge", "-v").out == "Campaign 1 purged.\n"
+    assert run_here(*grid, "stat", "-c", "1").err == "batproto: grid: Campaign 1 not found!\n"
+
+
+def test_tasks_are_added_and_rules_refuse(grid: tuple[str | Path, ...], tmp_path: Path) -> None:
+    run_here(*grid, "sub", "-j", jdl(tmp_path, "true"))
+    assert run_here(*grid, "sub", "-c", "1", "-J", '["more 1", "more2"]').status == 0
+    assert "0/5" in run_here(*grid, "stat").out
+    assert "a task of the name of a new one already" in run_here(*grid, "sub", "-c", "1", "-J", '["more"]').err
+    (tmp_path / "rules.py").write_text("def never(jdl, user):\n    raise ValueError(f'not for {user}')\n")
+    done = run_here(*grid, "sub", "--rules", tmp_path / "rules.py", "-j", jdl(tmp_path, "true"))
+    assert (done.status, done.out) == (1, "")
+    assert "the admission rule never refuses it: not for alice" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("sub",), "give one of -f, -j and -c"),
+        (("sub", "-c", "1"), "-c and -J go together"),
+        (("stat", "-f"), "--full is about a campaign: give -c, too"),
+        (("del",), "give -c with what is to be done, or -j"),
+        (("events",), "give one of -c, -e and -g"),
+        (("clusters", "--add", "x"), "give --add with one of --local and --dask"),
+        (("run", "--cycle", "0"), "0.0 is no number of seconds > 0"),
+    ],
+)
+def test_wrong_words(grid: tuple[str | Path, ...], words: tuple[str, ...], sentence: str) -> None:
+    done = run_here(*grid, *words)
+    assert (done.status, done.out) == (2, "")
+    assert sentence in done.err
+
+
+def test_nothing_to_run_on(tmp_path: Path) -> None:
+    done = run_here("grid", "--store", tmp_path / "grid.db", "run")
+    assert done.status == 1
+    assert done.err.endswith("no cluster is known: batproto grid clusters --add\n")
+    done = run_here("grid", "--store", tmp_path / "grid.db", "sub", "-j", '{"name": "n"}')
+    assert done.status == 1
+    assert "no cluster is known yet" in done.err
+
+
+@pytest.mark.slow
+def test_an_interrupt_leaves_everything_resumable(grid: tuple[str | Path, ...], tmp_path: Path) -> None:
+    run_here(*grid, "sub", "-j", jdl(tmp_path, "sleep 0.5; echo >> runs", tasks=6))
+    words = [*PROGRAM, *map(str, grid), "run", "--cycle", "0.1", "-v"]
+    loop = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    assert loop.stdout is not None
+    while "2 jobs run" not in loop.stdout.readline():
+        assert loop.poll() is None
+    loop.send_signal(signal.SIGINT)
+    _, errors = loop.communicate(timeout=30)
+    assert loop.returncode == 130
+    assert errors == "batproto: grid: stopped; what runs on clusters runs on, and the next run goes on from here\n"
+    assert run_here(*grid, "run", "--until-done", "--cycle", "0.1").status == 0
+    assert len((tmp_path / "runs").read_text().split()) == 6
+    store = Store(str(grid[2]))
+    assert sum(job.replica for job in store.jobs(1)) + 6 >= len(store.jobs(1))
+    store.close()
+
+
+@pytest.mark.slow
+def test_simulate_tells_and_draws(tmp_path: Path) -> None:
+    done = run("grid", "simulate", "--jobs", "100", "--length", "2", "-o", tmp_path / "report", "--no-finalize")
+    assert (done.status, done.err) == (0, "")
+    assert "tasks: 100 (100 ended well)" in done.out
+    assert (tmp_path / "report" / "grid.png").read_bytes().startswith(b"\x89PNG")
+    assert b"<svg" in (tmp_path / "report" / "grid.svg").read_bytes()
+    report = json.loads((tmp_path / "report" / "report.json").read_text())
+    assert [cluster["name"] for cluster in report["clusters"]] == ["c1", "c2", "c3", "c4"]
+
+
+def test_simulate_takes_a_plan(tmp_path: Path) -> None:
+    plan = {
+        "clusters": {"a": 2},
+        "campaigns": [{"jdl": {"name": "n", "params": ["x d=5"], "clusters": {"a": {"exec_file": "x"}}}}],
+    }
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    done = run_here("grid", "simulate", tmp_path / "plan.json", "--json")
+    assert done.status == 0
+    assert json.loads(done.out)["campaigns"][0]["terminated"] == 1
+    (tmp_path / "plan.json").write_text('{"clusters": {"a": "x"}}')
+    assert run_here("grid", "simulate", tmp_path / "plan.json").status == 1
+
+
+@pytest.mark.slow
+def test_the_scheduler_runs_as_any_other(tmp_path: Path) -> None:
+    plan = {
+        "clusters": {"a": 16, "b": "16-31"},
+        "campaigns": [
+            {"jdl": {"name": "n", "nb_jobs": 20, "clusters": {"a": {"exec_file": "x"}, "b": {"exec_file": "x"}}}}
+        ],
+    }
+    (tmp_path / "grid.py").write_text("from batprotocol.campaigns.simulation import GridScheduler\n")
+    done = run("simulate", f"{tmp_path / 'grid.py'}:GridScheduler", "--init", json.dumps(plan))
+    assert (done.status, done.err) == (0, "")
+    assert re.search(r"jobs +2[5-9][0-9] ", done.out)  # 250 of the example, and those of the campaign

@@ -1,0 +1,298 @@
+"""Our decisions upon the inputs of CiGri 2's recorded ones, in their words: see `cigri_decisions`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from batprotocol.campaigns.entities import failures, metascheduler, nikita, predictor, scheduler
+from batprotocol.campaigns.jdl import read_jdl
+from batprotocol.campaigns.model import (
+    Blacklist,
+    Campaign,
+    CampaignState,
+    CampaignStatus,
+    CampaignType,
+    Cluster,
+    ClusterProperties,
+    Durations,
+    Grid,
+    GridStatus,
+    Job,
+    JobState,
+    RemoteEvent,
+    RemoteJob,
+    Settings,
+    Task,
+    TaskPriority,
+    Window,
+)
+from batprotocol.campaigns.text import gridstat2
+from batprotocol.errors import InputError, JdlError
+
+NOW = 1000.0
+Record = dict[str, Any]
+FILES = {"/opt/cigri/c3/params.txt": "one 1\ntwo 2\n\nthree\n", "/opt/cigri/c2/p.txt": "one 1 2\n\ntwo 2 \n"}
+
+
+def _read(path: str) -> str:
+    if path not in FILES:
+        raise FileNotFoundError(path)
+    return FILES[path]
+
+
+USUAL_WAITING = 0.5
+"""CiGri 2 reads a FLOOD_RATE of 0, or none, as this in its predictor and nikita, and as 0 in its metascheduler."""
+
+
+ERRORS2 = {
+    -1: "Bad JDL file or Bad param file",
+    -2: "No cluster defined",
+    -3: "No execFile in a cluster section",
+    -4: "Duplicate parameters",
+}
+
+
+def submitted2(given: Record) -> Record:
+    """A campaign of CiGri 2's JDL, or why there is none."""
+    try:
+        got = read_jdl(given["jdl"], user="u", clusters=["a", "b", "c"], read_file=_read, type=given["type"])
+    except JdlError as error:
+        code = -1 if error.code == -3 else error.code
+        said = [f"IdJob = {code} ", f"[ERROR] {ERRORS2.get(code) or given['type'] + ': invalid campaign type'}"]
+        where = [error.reason] if code == -1 else []
+        return {"output": where + said, "campaign": [], "properties": [], "parameters": []}
+    return {
+        "output": ["IdJob = 1 "],
+        "campaign": [[got.campaign.name, str(got.campaign.type), str(got.campaign.state).upper()]],
+        "properties": [
+            [each.cluster, each.exec_file, each.walltime, each.resources, each.exec_directory, str(each.priority)]
+            for each in got.campaign.clusters
+        ],
+        "parameters": [[each, each.split()[0] if _from_file(given) else "NULL", "0"] for each in got.parameters],
+    }
+
+
+def _from_file(given: Record) -> bool:
+    return "paramFile" in given["jdl"]
+
+
+def _without_echoes(decision: Record) -> Record:
+    """CiGri 2 echoes the name of the file and what it inserts, and says which of its parts speaks."""
+    said = [
+        each.removeprefix("[JDLParser] ").removeprefix("[iolib] ")
+        for each in decision["output"]
+        if not each.startswith(("JDL file", "Insert"))
+    ]
+    return {**decision, "output": said}
+
+
+# CiGri 2's predictor, metascheduler and nikita
+
+
+def predicted(given: Record) -> Record:
+    """A ratio, and the mean durations beside it: finished jobs took 100 s, the others take 200 s so far."""
+    flood = given["flood_rate"] or USUAL_WAITING
+    free = given["nodes_free"] if given["free_at_last_status"] is None else given["free_at_last_status"]
+    situation = predictor.Situation(
+        ratio=given["old_ratio"],
+        free=free,
+        waiting=given["remote_waiting"],
+        running=given["running"],
+        resources=given["max_resources"],
+        allowed=predictor.allowed(given["max_resources"], flood),
+    )
+    ratio = predictor.adjusted(situation, given["terminated_jobs"])
+    if ratio is None:
+        return {"forecast": None}
+    ended = Durations.of(*[100] * given["terminated_jobs"])
+    durations = ended + Durations.of(*[200] * (given["running"] + given["remote_waiting"]))
+    return {
+        "old_ratio_read": situation.old,
+        "max_waiting": situation.allowed,
+        "free_used": situation.free,
+        "new_ratio": ratio,
+        "average": durations.mean,
+        "stddev": durations.deviation,
+    }
+
+
+def _rounded(decision: Record) -> Record:
+    """The column for the ratio was of whole numbers; what MySQL shows has six digits."""
+    kept = {key: each for key, each in decision.items() if key not in ("ratio_stored_in_INT_column", "stderr")}
+    return {key: float(f"{each:.6g}") if isinstance(each, float | int) else each for key, each in kept.items()}
+
+
+def expected_end(given: Record) -> Record:
+    """When a campaign should have ended."""
+    now = 100_000.0
+    recent = given["submitted_s_ago"] - given["duration_each_s"] <= given["window_s"]
+    finished = given["terminated"] if recent else 0
+    end = predictor.end_after(
+        waiting=given["waiting_parameters"] + given["remote_waiting"],
+        running=given["running"],
+        durations=Durations.of(*[given["duration_each_s"]] * given["terminated"]),
+        window=Window(finished, now - given["submitted_s_ago"] if finished else None),
+        age=given["campaign_age_s"],
+        now=now,
+    )
+    if end is None:
+        return {"method": None, "seconds_to_end": None}
+    return {"method": end[1], "seconds_to_end": round(end[0])}
+
+
+def _grid2(given: Record) -> Grid:
+    campaigns: list[CampaignStatus] = []
+    jobs: list[Job] = []
+    for each in given["campaigns"]:
+        pairs = [(name, 1) if isinstance(name, str) else tuple(name) for name in each["clusters"]]
+        known = each["type"] in list(CampaignType)
+        campaign = Campaign(
+            id=each["id"],
+            user=each.get("user", "u"),
+            name="n",
+            type=CampaignType(each["type"]) if known else CampaignType.DEFAULT,
+            state=CampaignState(each.get("state", "in_treatment").lower()) if known else CampaignState.PAUSED,
+            clusters=tuple(ClusterProperties(cluster=name, exec_file="x", priority=first) for name, first in pairs),
+        )
+        ordered = sum(each.get("to_submit", {}).values())
+        campaigns.append(CampaignStatus(campaign=campaign, total=each["params"], pending=each["params"] - ordered))
+        for state in (JobState.REMOTE_WAITING, JobState.RUNNING):
+            for cluster, count in each.get(str(state), {}).items():
+                first = len(jobs)
+                jobs += [
+                    Job(id=first + more, campaign=each["id"], task=first + more, cluster=cluster, state=state)
+                    for more in range(count)
+                ]
+    return Grid(
+        clusters=tuple(Cluster(name=each["name"], power=each.get("power", 1)) for each in given["clusters"]),
+        gridstatus=tuple(
+            GridStatus(cluster=each["name"], max=each["max"], free=each["free"]) for each in given["clusters"]
+        ),
+        campaigns=tuple(campaigns),
+        jobs=tuple(jobs),
+        blacklist=tuple(Blacklist(cluster, campaign or None) for cluster, campaign in given.get("blacklist", ())),
+    )
+
+
+def launched(given: Record) -> Record:
+    """Which schedulers CiGri 2's metascheduler launches, and what they order."""
+    grid = _grid2(given)
+    settings = Settings(order_flood_rate=given["flood_rate"] or 0.0)
+    couples = metascheduler.couples(grid, settings)
+    ratios = {(each["id"], name): ratio for each in given["campaigns"] for name, ratio in each.get("ratio", {}).items()}
+    active = Counter((job.campaign, job.cluster) for job in grid.jobs)
+    limits = {couple.key: scheduler.Limit(ratio=ratios.get(couple.key, 1.0)) for couple in couples}
+    orders = metascheduler.orders(couples, metascheduler.offers(grid, settings), limits, active)
+    names = {"test": "test", "workqueue": "default"}
+    rows = {(each.campaign, each.cluster): each.jobs for each in orders}
+    for campaign in given["campaigns"]:
+        for cluster, jobs in campaign.get("to_submit", {}).items():
+            rows[campaign["id"], cluster] = rows.get((campaign["id"], cluster), 0) + jobs
+    return {
+        "launched": [
+            {"scheduler": names[each.policy], "campaign": each.campaign, "cluster": each.cluster, "jobs": each.jobs}
+            for each in orders
+        ],
+        "jobsToSubmit": sorted([campaign, cluster, jobs] for (campaign, cluster), jobs in rows.items()),
+    }
+
+
+def _launches_sorted(decision: Record) -> Record:
+    """The clusters of a campaign that are equal in priority and power come in any order: the query does not say."""
+    together: dict[tuple[str, int], list[Record]] = {}
+    for each in decision["launched"]:
+        together.setdefault((each["scheduler"], each["campaign"]), []).append(each)
+    launched = [each for some in together.values() for each in sorted(some, key=lambda row: str(row["cluster"]))]
+    return {**decision, "launched": launched}
+
+
+def wiped(given: Record) -> Record:
+    """What CiGri 2's nikita kills."""
+    jobs = [
+        Job(id=index, campaign=1, task=index, cluster="a", state=JobState.REMOTE_WAITING, submission_time=NOW - age)
+        for index, age in enumerate((age for count, age in given["remote_waiting"] for _ in range(count)), 1)
+    ]
+    flood = given["flood_rate"] or USUAL_WAITING
+    status = GridStatus(cluster="a", max=given["max"], free=0)
+    wipes = nikita.wipes(Grid(now=NOW, gridstatus=(status,), jobs=tuple(jobs)), Settings(flood_rate=flood))
+    killed = {wipe.job for wipe in wipes}
+    back = {job.id: failures.judge(job, _killed(job)).priority for job in jobs if job.id in killed}
+    return {
+        "killed_job_ids": sorted(killed),
+        "left_waiting": [job.id for job in jobs if job.id not in killed],
+        "events": [[wipe.job, wipe.event.code, f"'{wipe.event.message}'"] for wipe in wipes if wipe.event],
+        "requeued": [["x", 1] for priority in back.values() if priority == TaskPriority.RESUBMITTED],
+    }
+
+
+def _killed(job: Job) -> RemoteJob:
+    return RemoteJob(job=job.id, state=JobState.TERMINATED, events=(RemoteEvent("FRAG_JOB_REQUEST"),))
+
+
+def printed2(given: Record) -> Record:
+    """What CiGri 2's gridstat prints of the two campaigns of the recording."""
+    program = "/opt/cigri/c2/CIGRI/Qfunctions/gridstat.rb"
+    arguments = given["args"]
+    if "-h" in arguments:
+        text = gridstat2.usage(program)
+    elif "-s" in arguments:
+        try:
+            gridstat2.read_range(arguments[arguments.index("-s") + 1])
+        except InputError as error:
+            text = f"ERROR {error.reason}\n{gridstat2.usage(program)}"
+    elif "--csv" in arguments:
+        text = gridstat2.jobs_csv(_jobs2())
+    elif arguments:
+        text = _report2()
+    else:
+        other = Campaign(id=2, user="v", name="n", type=CampaignType.TEST)
+        rows = [
+            (CampaignStatus(campaign=_CAMPAIGN2, total=14, terminated=4), gridstat2.Counts(waiting=9, running=3)),
+            (CampaignStatus(campaign=other, total=1), gridstat2.Counts(waiting=1)),
+        ]
+        text = gridstat2.summary(rows)
+    return {"output": text.split("\n")}
+
+
+_SUBMITTED2 = 1795261320.0  # 2026-11-21 11:42:00 UTC
+_CAMPAIGN2 = Campaign(id=1, user="u", name="n", submission_time=_SUBMITTED2)
+
+
+def _jobs2() -> list[tuple[Job, Task]]:
+    states = [JobState.RUNNING] * 3 + [JobState.TERMINATED] * 4 + [JobState.REMOTE_WAITING] * 2
+    return [
+        (Job(id=number, campaign=1, task=number, cluster="a", state=state), Task(number, 1, "x", "x"))
+        for number, state in enumerate(states, 1)
+    ]
+
+
+def _report2() -> str:
+    now = _SUBMITTED2 + 3601
+    ended = Durations.of(*[100] * 4)
+    rate = predictor.throughput(Window(4, now - 201), now)
+    return gridstat2.campaign_report(
+        CampaignStatus(campaign=_CAMPAIGN2, total=14, terminated=4),
+        gridstat2.Counts(waiting=9, running=3),
+        now=now,
+        last_end=_SUBMITTED2 + 3500,
+        whole=gridstat2.Throughput(throughput=rate, durations=ended),
+        clusters={"a": gridstat2.Throughput(throughput=rate, durations=ended + Durations.of(*[201] * 5))},
+        jobs=_jobs2(),
+    )
+
+
+DECIDERS: dict[str, Callable[[Any], Any]] = {
+    "jdl (CiGri 2)": submitted2,
+    "predictor": predicted,
+    "forecast of end": expected_end,
+    "metascheduler": launched,
+    "nikita": wiped,
+    "gridstat (CiGri 2)": printed2,
+}
+COMPARED: dict[str, Callable[[Any], Any]] = {
+    "jdl (CiGri 2)": _without_echoes,
+    "predictor": _rounded,
+    "metascheduler": _launches_sorted,
+}

@@ -1,0 +1,68 @@
+"""A Dask scheduler and its workers, as processes, for tests."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+PATIENCE_SECONDS = 60.0
+
+
+class DaskProcesses:
+    """A scheduler and workers of one thread each."""
+
+    def __init__(self, address: str, folder: Path) -> None:
+        self.address = address
+        self.folder = folder
+        self.workers: list[subprocess.Popen[bytes]] = []
+
+    def start_worker(self) -> None:
+        name = f"worker{len(self.workers)}"
+        # Without a nanny: one that is killed stays away.
+        options = ["--no-nanny", "--nthreads", "1", "--name", name, "--no-dashboard", "--local-directory", self.folder]
+        self.workers.append(_start(self.folder / f"{name}.log", "worker", self.address, *map(str, options)))
+
+
+def _start(log: Path, *words: str) -> subprocess.Popen[bytes]:
+    with log.open("wb") as output:
+        return subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli.dask_" + words[0], *words[1:]], stdout=output, stderr=output
+        )
+
+
+@contextmanager
+def dask_processes(folder: Path, workers: int) -> Iterator[DaskProcesses]:
+    """A scheduler on a free port of this machine, and so many workers, as long as this lasts."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = ["--host", "127.0.0.1", "--port", str(port), "--no-dashboard", "--no-jupyter"]
+    scheduler = _start(folder / "scheduler.log", "scheduler", *options)
+    found = DaskProcesses(f"tcp://127.0.0.1:{port}", folder)
+    try:
+        _wait_for(port, scheduler, folder / "scheduler.log")
+        for _ in range(workers):
+            found.start_worker()
+        yield found
+    finally:
+        for process in (*found.workers, scheduler):
+            process.kill()
+            process.wait()
+
+
+def _wait_for(port: int, scheduler: subprocess.Popen[bytes], log: Path) -> None:
+    until = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            assert scheduler.poll() is None, log.read_text()
+            assert time.monotonic() < until, log.read_text()
+            time.sleep(0.05)
+        else:
+            return

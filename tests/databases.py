@@ -1,0 +1,103 @@
+"""Databases for tests: a PostgreSQL server of their own, as Debian installs it, and a database in it for each test."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+PATIENCE_SECONDS = 60.0
+
+
+def programs() -> Path:
+    """Where initdb and postgres are: on the PATH, or where Debian puts the newest."""
+    found = shutil.which("postgres")
+    if found and shutil.which("initdb"):
+        return Path(found).parent
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda each: int(each.parent.name))
+    assert folders, "these tests need PostgreSQL (Debian: apt-get install postgresql)"
+    return folders[-1]
+
+
+class PostgreSQL:
+    """A server, reached by a socket in its folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._numbers = itertools.count(1)
+
+    def url(self, database: str = "postgres") -> str:
+        return f"postgresql://tester@/{database}?host={self.folder}"
+
+    def new_database(self) -> str:
+        """The URL of a database that nothing is in."""
+        name = f"test_{next(self._numbers)}"
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return self.url(name)
+
+
+@contextmanager
+def postgresql() -> Iterator[PostgreSQL]:
+    """A server, as long as this lasts. It refuses to run as root, so then it runs as nobody."""
+    folder = Path(tempfile.mkdtemp(prefix="batprotocol-postgresql-"))
+    identity: dict[str, Any] = {}
+    if os.getuid() == 0:
+        nobody = pwd.getpwnam("nobody")
+        os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+        identity = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+    data, log = folder / "data", folder / "log"
+    try:
+        initdb: list[str | Path] = [
+            programs() / "initdb",
+            "-D",
+            data,
+            "-U",
+            "tester",
+            "-A",
+            "trust",
+            "-N",
+            "-E",
+            "UTF8",
+            "--locale=C",
+        ]
+        subprocess.run(initdb, check=True, capture_output=True, cwd=folder, **identity)
+        settings = ["fsync=off", "listen_addresses=", f"unix_socket_directories={folder}", "max_connections=50"]
+        options = [word for setting in settings for word in ("-c", setting)]
+        with log.open("wb") as output:
+            server = subprocess.Popen(
+                [programs() / "postgres", "-D", data, *options], stdout=output, stderr=output, cwd=folder, **identity
+            )
+        try:
+            found = PostgreSQL(folder)
+            _wait_for(found, server, log)
+            yield found
+        finally:
+            server.send_signal(signal.SIGQUIT)  # it ends at once, and nobody needs what it holds
+            server.wait(PATIENCE_SECONDS)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wait_for(found: PostgreSQL, server: subprocess.Popen[bytes], log: Path) -> None:
+    until = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            psycopg.connect(found.url()).close()
+        except psycopg.OperationalError:
+            assert server.poll() is None, log.read_text()
+            assert time.monotonic() < until, log.read_text()
+            time.sleep(0.05)
+        else:
+            return
