@@ -28,6 +28,7 @@ FLOORS = {
     "recording": 4.5,  # it opens files, for all that is above
     "sockets": 4.5,
     "edc": 5,
+    "fast": 5,
     "legacy": 5,
     "simulator": 5,
     "campaigns": 6,
