@@ -29,6 +29,7 @@ FLOORS = {
     "signals": 4.5,
     "sockets": 4.5,
     "edc": 5,
+    "fast": 5,
     "legacy": 5,
     "simulator": 5,
     "testing": 6,  # of those on the fifth floor, it alone may stand on another: on the simulator

@@ -1,0 +1,81 @@
+"""What all values of FaST have in common: how their fields are called on the wire, and which numbers they hold.
+
+The names are the protocol's, with `_` for `-`. It must not know of YAML, of topics or of any single message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import msgspec
+
+from batprotocol.model.value import Value
+
+__all__ = ["U8", "U16", "U32", "U64", "CPUMap", "FastMessage", "OptionalCPUMap", "Part", "on_wire"]
+
+U8: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**8 - 1)]
+U16: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**16 - 1)]
+U32: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 1)]
+U64: TypeAlias = Annotated[int, msgspec.Meta(ge=0, extra={"le": 2**64 - 1})]  # msgspec has no bounds beyond int64
+
+# For each virtual CPU (or NUMA node), from 0 on, the CPUs (or nodes) of the host that it may run on. To type checkers
+# they are descriptors, as those of `model.fields` are: a constructor takes more than the field holds.
+
+if TYPE_CHECKING:
+    _Map: TypeAlias = tuple[tuple[int, ...], ...]
+
+    class CPUMap:
+        """A tuple of tuples of numbers, made of any iterable of iterables."""
+
+        def __get__(self, instance: object, owner: Any) -> _Map: ...
+        def __set__(self, instance: object, value: Iterable[Iterable[int]]) -> None: ...
+
+    class OptionalCPUMap:
+        """The same, or None."""
+
+        def __get__(self, instance: object, owner: Any) -> _Map | None: ...
+        def __set__(self, instance: object, value: Iterable[Iterable[int]] | None) -> None: ...
+
+else:
+    CPUMap = tuple[tuple[U32, ...], ...]
+    OptionalCPUMap = CPUMap | None
+
+_WORDS = {"retry_counter": "retry_counter", "kpi": "KPI", "kpis": "KPIS", "supported_kpi": "supported_KPI"}
+"""The keys that are not their field with `-` for `_`."""
+
+_set = msgspec.structs.force_setattr
+
+
+def on_wire(field: str) -> str:
+    """The key that fast-lib has for a field.
+
+    >>> on_wire("vm_name"), on_wire("retry_counter"), on_wire("kpi")
+    ('vm-name', 'retry_counter', 'KPI')
+    """
+    return _WORDS.get(field, field.replace("_", "-"))
+
+
+class Part(Value, frozen=True, tag=False, rename=on_wire, omit_defaults=True):
+    """A part of a message: an entry of a list, or what is below a key."""
+
+
+class FastMessage(Value, frozen=True, tag=True, tag_field="message", rename=on_wire, omit_defaults=True):
+    """A message: what is in one payload."""
+
+
+def none_of(value: Value, name: str, nothing: Any) -> None:
+    """Make None of a field that says nothing: the programs do not tell such a one from none at all."""
+    if getattr(value, name) == nothing:
+        _set(value, name, None)
+
+
+def nested_tuples_into(value: Value, *names: str) -> None:
+    """Make tuples of tuples of the lists of lists in these fields."""
+    for name in names:
+        given: Any = getattr(value, name)
+        if given is not None and not isinstance(given, str | bytes | dict):
+            try:
+                _set(value, name, tuple(row if isinstance(row, str) else tuple(row) for row in given))
+            except TypeError:
+                continue

@@ -1,0 +1,80 @@
+"""What is said to pscom, the layer below MPI, and by it; and what applications say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from batprotocol.fast.values.base import FastMessage
+from batprotocol.model.fields import OptionalTupleOf
+from batprotocol.model.value import tuples_into
+
+__all__ = [
+    "ALLOWED",
+    "ANY_PROCESS",
+    "COMPLETED",
+    "RESUME",
+    "SUSPEND",
+    "ApplicationKPIs",
+    "ApplicationStatus",
+    "PscomRequest",
+    "PscomResponse",
+]
+
+SUSPEND: Final = "suspend"
+RESUME: Final = "resume"
+ALLOWED: Final = "ALLOWED"
+COMPLETED: Final = "COMPLETED"
+ANY_PROCESS: Final = "any_proc"
+"""What stands for the process in the topic of a request to all processes of a machine."""
+
+
+class PscomRequest(FastMessage, frozen=True):
+    """Close your connections, or open them again: before and after a migration.
+
+    Args:
+        task: `suspend` or `resume`; pscom also takes `*`, the empty text or a list of processes.
+    """
+
+    task: str
+
+
+class PscomResponse(FastMessage, frozen=True):
+    """A process has done so. Whatever comes counts as an answer.
+
+    Args:
+        state: `ALLOWED` or `COMPLETED`.
+        process: the number of the process, None if it does not tell it.
+    """
+
+    state: str
+    process: int | None = None
+
+
+class ApplicationStatus(FastMessage, frozen=True):
+    """`status`: what an application allows and can tell. It is in the specification only.
+
+    Args:
+        source: the application, as Slurm's job id.
+        migration: whether it can be migrated; the default is true.
+        supported_kpi: the indicators that it will tell.
+    """
+
+    source: str
+    migration: bool | None = None
+    supported_kpi: OptionalTupleOf[str] = None  # type: ignore[assignment]  # a descriptor
+
+    def __post_init__(self) -> None:
+        tuples_into(self, "supported_kpi")
+
+
+class ApplicationKPIs(FastMessage, frozen=True):
+    """`KPIs`: the progress of an application. It is in the specification only.
+
+    Args:
+        source: the application, as Slurm's job id.
+        supported_kpi: the indicators and their values.
+    """
+
+    source: str
+    supported_kpi: Mapping[str, str]
