@@ -60,14 +60,27 @@ class DecodeError(ProtocolError):
         path: where in the message, in the words of the schema (`events[3].event.job.profile_id`); empty for the whole.
         offset: the byte offset of the fault in the bytes given, or None when no single byte is at fault.
         partial: what could be read before the fault, as the nested dicts and lists of the JSON form, or None.
+        line: the line of the fault, counted from 1, where the bytes are a text of lines; None elsewhere.
+        column: the character in that line, counted from 1, or None.
     """
 
-    def __init__(self, reason: str, path: str = "", offset: int | None = None, partial: Any = None) -> None:
+    def __init__(
+        self,
+        reason: str,
+        path: str = "",
+        offset: int | None = None,
+        partial: Any = None,
+        *,
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
         super().__init__(reason, path, offset)
         self.reason = reason
         self.path = path
         self.offset = offset
         self.partial = partial
+        self.line = line
+        self.column = column
 
     def __repr__(self) -> str:
         return (
@@ -78,6 +91,8 @@ class DecodeError(ProtocolError):
         place = [self.path] if self.path else []
         if self.offset is not None:
             place.append(f"byte {self.offset}")
+        if self.line is not None:
+            place.append(f"line {self.line}" if self.column is None else f"line {self.line}, column {self.column}")
         return f"{', '.join(place)}: {self.reason}" if place else self.reason
 
 

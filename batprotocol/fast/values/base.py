@@ -56,11 +56,11 @@ def on_wire(field: str) -> str:
     return _WORDS.get(field, field.replace("_", "-"))
 
 
-class Part(Value, frozen=True, tag=False, rename=on_wire, omit_defaults=True):
+class Part(Value, frozen=True, tag=False, rename=on_wire, forbid_unknown_fields=True):
     """A part of a message: an entry of a list, or what is below a key."""
 
 
-class FastMessage(Value, frozen=True, tag=True, tag_field="message", rename=on_wire, omit_defaults=True):
+class FastMessage(Value, frozen=True, tag=True, tag_field="message", rename=on_wire, forbid_unknown_fields=True):
     """A message: what is in one payload."""
 
 

@@ -1,0 +1,22 @@
+"""The wire: payloads to messages and back (`codec`), and JSON to look at them (`json`).
+
+A payload goes through `nodes` (text to a tree, by libyaml), and `shapes` (which key has which of the `kinds`, whose
+`scalars` are read as yaml-cpp does); a message through `shapes` and `emitter`. `words` has what is no YAML.
+"""
+
+from batprotocol.fast.wire.codec import NO_TASK, UNKNOWN_TASK, decode, decode_as, encode
+from batprotocol.fast.wire.json import from_json, to_json
+from batprotocol.fast.wire.shapes import DIALECTS, Dialect, Reading
+
+__all__ = [
+    "DIALECTS",
+    "NO_TASK",
+    "UNKNOWN_TASK",
+    "Dialect",
+    "Reading",
+    "decode",
+    "decode_as",
+    "encode",
+    "from_json",
+    "to_json",
+]

@@ -1,0 +1,86 @@
+"""Messages as JSON, for people and tools to debug with: the keys of fast-lib, and in `message` which one it is.
+
+Numbers, NaN and infinities are exact, as Python's `json` writes them. It must not know of YAML.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from batprotocol.errors import DecodeError, EncodeError, shown
+from batprotocol.fast.messages import MESSAGES
+from batprotocol.fast.values import FastMessage, Part
+
+__all__ = ["from_json", "to_json", "tree_of"]
+
+LARGEST: Final = 2**24
+"""How many bytes JSON has at most."""
+
+_PLACE: Final = re.compile(r"(.*?)(?: - at `(?:key in )?\$\.?(.*)`)?", re.DOTALL)
+
+
+def to_json(message: FastMessage, indent: int | None = None) -> str:
+    """Write a message as JSON.
+
+    Args:
+        message: the message.
+        indent: spaces for each level; None is one line.
+
+    Raises:
+        EncodeError: it holds what JSON has not.
+
+    >>> from batprotocol.fast.values import VM, SuspendVM
+    >>> to_json(SuspendVM([VM("vm1")], id="7"))
+    '{"message": "SuspendVM", "list": [{"vm-name": "vm1"}], "id": "7"}'
+    """
+    try:
+        return json.dumps(tree_of(message), indent=indent, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise EncodeError(f"it cannot be written as JSON: {error}") from None
+
+
+def tree_of(value: Any) -> Any:
+    """The dicts, lists and scalars of a value, as JSON has them. What is absent is left out."""
+    if isinstance(value, FastMessage | Part):
+        found = {"message": type(value).__name__} if isinstance(value, FastMessage) else {}
+        fields = ((field.encode_name, getattr(value, field.name)) for field in msgspec.structs.fields(value))
+        return {**found, **{name: tree_of(each) for name, each in fields if each is not None}}
+    if isinstance(value, tuple | list):
+        return [tree_of(each) for each in value]
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def from_json(text: str | bytes) -> FastMessage:
+    """Read a message that was written as JSON.
+
+    Raises:
+        DecodeError: this is no message; it tells where.
+
+    >>> from_json('{"message": "Quit", "id": 7}')
+    Traceback (most recent call last):
+        ...
+    batprotocol.errors.DecodeError: id: Expected `str | null`, got `int`
+    """
+    if len(text) > LARGEST:
+        raise DecodeError(f"expected at most {LARGEST:,} bytes, found {len(text):,}")
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise DecodeError(f"this is no JSON: {error.msg}", line=error.lineno, column=error.colno) from None
+    except (ValueError, RecursionError) as error:  # bytes that are no text, numbers of thousands of digits
+        raise DecodeError(f"this is no JSON: {error}") from None
+    name = found.get("message") if isinstance(found, dict) else None
+    cls = MESSAGES.get(name) if isinstance(name, str) else None
+    if cls is None:
+        raise DecodeError(f"expected the name of a message, found {shown(name)}", "message")
+    try:
+        return msgspec.convert(found, cls)
+    except msgspec.ValidationError as error:
+        place = _PLACE.fullmatch(str(error))
+        assert place is not None
+        raise DecodeError(place[1], place[2] or "") from None
