@@ -1,7 +1,7 @@
 """How nodes to test with behave: how long things take, how often they fail or are never answered, and what they use.
 
-Chance depends on the seed and on what is done, and not on when: the same tasks meet the same luck. It must not know what
-a task is.
+Chance depends on the seed and on what is done, and not on when: the same tasks meet the same luck. It must not know
+what a task is.
 """
 
 from __future__ import annotations

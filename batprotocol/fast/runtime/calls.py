@@ -101,6 +101,11 @@ class Ledger:
                 self._deadlines = [each for each in self._deadlines if not each[3].done()]
                 heapq.heapify(self._deadlines)
 
+    def drop(self, call: Call[Any]) -> None:
+        """Forget a call that could not be sent."""
+        with self._lock:
+            self._remove(_key_of_task(call.host, call.task), call)
+
     def take(self, host: str, message: FastMessage) -> tuple[bool, Call[Any] | None]:
         """A message that came: whether it is news, and the call that it settles, if there is one."""
         key = _key_of_answer(host, message)

@@ -7,21 +7,20 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from batprotocol.errors import DecodeError, PeerGone, RuleViolation
+from batprotocol.errors import DecodeError, PeerGone
 from batprotocol.fast import wire
 from batprotocol.fast.messages import QOS, ROUTES, Participant, topic_for
 from batprotocol.fast.runtime.broker import Broker, Will
 from batprotocol.fast.runtime.calls import Call, Ledger
 from batprotocol.fast.runtime.connection import Connection, Received, logger
 from batprotocol.fast.runtime.node import Node
-from batprotocol.fast.topics import Channel, Topic
-from batprotocol.fast.values import FastMessage, Quit, Result
+from batprotocol.fast.topics import Topic
+from batprotocol.fast.values import FastMessage
 
 __all__ = ["DEFAULT_BROKER", "DEFAULT_TIMEOUT", "Cluster", "Heard", "subscriptions_of"]
 
@@ -89,7 +88,7 @@ class Cluster:
         on_change: Callable[[bool], None] | None = None,
         client_id: str = "",
         will: Will | None = None,
-        dialect: str = "fastlib",
+        dialect: wire.Dialect = "fastlib",
         timeout: float = DEFAULT_TIMEOUT,
     ) -> None:
         self.timeout = timeout
@@ -131,7 +130,7 @@ class Cluster:
             ProtocolError: the connection is closed, or another task with the same id waits.
         """
         if getattr(task, "id", "") is None:
-            task = msgspec.structs.replace(task, id=uuid.uuid4().hex)  # type: ignore[type-var]  # all are Structs
+            task = msgspec.structs.replace(task, id=uuid.uuid4().hex)
         patience = self.timeout if timeout is None else timeout
         topic, payload = str(topic_for(task, host)), wire.encode(task, dialect=self._dialect)
         call: Call[Any] = Call(host, task, patience, time.monotonic() + patience)

@@ -19,7 +19,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 from batprotocol.errors import EncodeError, PeerGone, PeerSilent, ProtocolError
 from batprotocol.fast.runtime.broker import Broker, Will
@@ -92,8 +92,8 @@ class Connection:
         ProtocolError: paho-mqtt is not installed.
 
     What is published while the broker is away is kept, and sent when it is there again; but nobody can know what a
-    broker that was killed has delivered: such a message may come twice, or be lost. Those of quality of service 0 are lost
-    with the connection.
+    broker that was killed has delivered: such a message may come twice, or be lost. Those of quality of service 0 are
+    lost with the connection.
     """
 
     def __init__(
@@ -142,6 +142,7 @@ class Connection:
             client.will_set(will.topic, will.payload, will.qos)
         client.max_inflight_messages_set(0)  # it is this class that waits
         client.connect_async(self.broker.host, self.broker.port, KEEPALIVE, properties=_expiry("CONNECT", SESSION))
+        client.on_socket_open = _send_at_once
         client.on_connect = self._greeted
         client.on_subscribe = self._subscribed
         client.on_disconnect = self._disconnected
@@ -273,7 +274,7 @@ class Connection:
 
     def _stay(self, client: Client) -> None:
         """Move messages until the connection is lost or left."""
-        connected: Any = client.socket()
+        connected = cast(socket.socket, client.socket())
         farewell = False
         with selectors.DefaultSelector() as selector:
             selector.register(self._wake, selectors.EVENT_READ)
@@ -397,12 +398,17 @@ class Connection:
             self._tell_when_done()
 
 
+def _send_at_once(client: Client, data: Any, opened: Any) -> None:
+    """Let small packets not wait for the acknowledgement of those before: each message takes several to and fro."""
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
 def _expiry(packet: str, seconds: int) -> Properties:
     """How long the broker is to keep what it has for a connection that is lost or closed."""
     from paho.mqtt.packettypes import PacketTypes
     from paho.mqtt.properties import Properties
 
-    properties = Properties(getattr(PacketTypes, packet))
+    properties = Properties(getattr(PacketTypes, packet))  # type: ignore[no-untyped-call]
     properties.SessionExpiryInterval = seconds
     return properties
 

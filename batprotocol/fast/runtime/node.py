@@ -131,7 +131,7 @@ class Node:
 
     def repin(self, name: str, vcpu_map: Iterable[Iterable[int]], timeout: float | None = None) -> Call[Result]:
         """Let the virtual CPUs of a machine run on these CPUs: an entry for each of them."""
-        return self.call(RepinVM(name, vcpu_map), timeout)  # type: ignore[arg-type]  # the field is a descriptor
+        return self.call(RepinVM(name, vcpu_map), timeout)
 
     def evacuate(
         self, *destinations: str, parameter: EvacuateParameter | None = None, timeout: float | None = None

@@ -14,6 +14,7 @@ from batprotocol.fast.runtime.broker import Broker, Will
 from batprotocol.fast.runtime.cluster import DEFAULT_BROKER, Cluster, Heard
 from batprotocol.fast.runtime.inbox import Inbox
 from batprotocol.fast.runtime.scheduler import FastScheduler, method_for
+from batprotocol.fast.wire import Dialect
 from batprotocol.signals import Interrupts
 
 __all__ = ["run"]
@@ -25,7 +26,7 @@ def run(
     *,
     client_id: str = "",
     will: Will | None = None,
-    dialect: str = "fastlib",
+    dialect: Dialect = "fastlib",
 ) -> None:
     """Run a scheduler: connect to the broker, and tell the scheduler what comes, until its `main` returns or it stops.
 
@@ -64,7 +65,7 @@ async def _run(
     broker: Broker | str,
     client_id: str,
     will: Will | None,
-    dialect: str,
+    dialect: Dialect,
 ) -> None:
     inbox = Inbox()
 

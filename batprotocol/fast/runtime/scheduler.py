@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, overload
+from typing import Any, Final
 
 from batprotocol.errors import DecodeError, SchedulerError
 from batprotocol.fast.messages import RESULTS
