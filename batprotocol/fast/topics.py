@@ -20,6 +20,7 @@ ANY: Final = "+"
 LONGEST: Final = 65_535
 """How many bytes a topic has at most, by MQTT."""
 
+_NAME = re.compile("[^/+#\0\ud800-\udfff]+")
 _PLACEHOLDER = re.compile(r"<(\w+)>")
 
 
@@ -101,7 +102,7 @@ class Topic(Value, frozen=True, tag=False):
         """The topic that this is, or None if it is none of FaST's."""
         levels = text.split("/") if len(text) <= LONGEST else []
         channel = _CHANNELS.get(_key(levels))
-        if channel is None or not all(map(_is_name, levels)) or len(text.encode(errors="replace")) > LONGEST:
+        if channel is None or not all(map(_is_name, levels)) or len(text.encode()) > LONGEST:
             return None
         return cls(channel, levels[2], levels[3] if channel.has_process else None)
 
@@ -112,7 +113,7 @@ class Topic(Value, frozen=True, tag=False):
             if not isinstance(part, str) or not _is_name(part):
                 raise EncodeError(f"expected a text without /, +, # and NUL, got {shown(part)}", field)
         text = _filled(self.channel.value, self.name, self.process or "")
-        if len(text.encode(errors="replace")) > LONGEST:
+        if len(text.encode()) > LONGEST:
             raise EncodeError(f"expected a topic of at most {LONGEST:,} bytes", "name")
         return text
 
@@ -124,11 +125,7 @@ def _key(levels: list[str]) -> tuple[str, ...]:
 
 
 def _is_name(level: str) -> bool:
-    return bool(level) and not any(character in level for character in "/+#\0") and _is_unicode(level)
-
-
-def _is_unicode(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+    return _NAME.fullmatch(level) is not None
 
 
 def _filled(pattern: str, name: str, process: str) -> str:

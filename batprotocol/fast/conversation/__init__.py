@@ -1,0 +1,9 @@
+"""What may be said when between schedulers, migration frameworks, agents and pscom, as `rules`, and who judges it.
+
+`conversation` gives each message to `tasks` (with `machines`), `agents` or `pscom`, which share a `state`.
+"""
+
+from batprotocol.fast.conversation.conversation import Conversation, check
+from batprotocol.fast.conversation.rules import CATALOGUE, RULE_SETS, Violation
+
+__all__ = ["CATALOGUE", "RULE_SETS", "Conversation", "Violation", "check"]

@@ -1,0 +1,124 @@
+"""The connections of pscom: closed before a migration with hooks, and opened again after it.
+
+The framework publishes `suspend` for a machine, waits for as many answers as there are processes, migrates, publishes
+`resume`, and waits again; then comes the result. It must not know of ids.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from batprotocol.fast import values as v
+from batprotocol.fast.conversation.state import Memory, State, Waiting
+
+__all__ = ["PATIENCE", "Pscom"]
+
+PATIENCE: Final = 10.0
+"""How long the framework waits for each answer, in seconds."""
+
+_NUMBER: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
+
+
+class _Machine:
+    """What was said to the processes of a machine since its migration was asked for, and by them.
+
+    Attributes:
+        expected: how many answers there must be, None if nobody has told.
+        asked: the last request, or "".
+        answers: how many answers have come since.
+        suspended: whether all have closed their connections.
+        resumed: whether all have opened them again.
+        waiting: the answers that are waited for.
+    """
+
+    __slots__ = ("answers", "asked", "expected", "resumed", "suspended", "waiting")
+
+    def __init__(self, expected: int | None) -> None:
+        self.expected = expected
+        self.asked = ""
+        self.answers = 0
+        self.suspended = False
+        self.resumed = False
+        self.waiting: Waiting | None = None
+
+    def has_all(self) -> bool:
+        """Whether as many answers have come as there must be; of no known number, one will do."""
+        return self.answers >= (1 if self.expected is None else self.expected)
+
+
+class Pscom:
+    """The connections of all machines."""
+
+    def __init__(self) -> None:
+        self._machines: Memory[str, _Machine] = Memory()
+
+    def migrating(self, task: v.MigrateVM, state: State) -> None:
+        """A machine is to be migrated."""
+        for name, processes in _hooked(task):
+            self._machines[name] = _Machine(int(processes) if _NUMBER.fullmatch(processes) else None)
+
+    def migrated(self, task: v.MigrateVM, result: v.Result, state: State) -> None:
+        """A machine was migrated, or was not: then nothing is told of what was done for it."""
+        for name, _ in _hooked(task):
+            machine = self._machines.get(name)
+            if machine is None or not result.is_success:
+                continue
+            if not machine.suspended:
+                text = f"the connections of {name!r} were not all closed before it was migrated"
+                state.report("pscom.not-suspended", "", text)
+            elif not machine.resumed:
+                text = f"the connections of {name!r} were not all opened again after it was migrated"
+                state.report("pscom.not-resumed", "", text)
+
+    def asked(self, name: str, request: v.PscomRequest, state: State) -> None:
+        """The framework asks the processes of a machine."""
+        machine = self._there(name)
+        if request.task == machine.asked == v.SUSPEND:
+            state.report("pscom.order", "", f"the connections of {name!r} are closed already")
+        elif request.task == v.RESUME and machine.asked != v.SUSPEND:
+            state.report("pscom.order", "", f"the connections of {name!r} are not closed")
+        machine.asked = request.task
+        machine.answers = 0
+        if machine.waiting is not None:
+            machine.waiting.done = True
+        text = f"the answer of the processes of {name!r} to {request.task!r}"
+        seconds = PATIENCE * max(1, min(machine.expected or 1, 1000))
+        machine.waiting = state.wait(seconds, "pscom.unanswered", "", text)
+
+    def answered(self, name: str, response: v.PscomResponse, state: State) -> None:
+        """A process of a machine answers."""
+        machine = self._machines.get(name)
+        if machine is None or not machine.asked:
+            state.report("pscom.unasked", "", f"nothing was asked of the processes of {name!r}")
+            return
+        machine.answers += 1
+        if not machine.has_all():
+            return
+        if machine.waiting is not None:
+            machine.waiting.done = True
+        if machine.asked == v.SUSPEND:
+            machine.suspended = True
+        elif machine.asked == v.RESUME and machine.suspended:
+            machine.resumed = True
+
+    def _there(self, name: str) -> _Machine:
+        machine = self._machines.get(name)
+        if machine is None:
+            machine = self._machines[name] = _Machine(None)
+        return machine
+
+
+def _hooked(task: v.MigrateVM) -> Iterator[tuple[str, str]]:
+    """The machines of a migration whose processes must close their connections, and how many these are."""
+    parameter = task.parameter
+    if parameter is None:
+        return
+    swap = parameter.swap_with
+    for name, processes in (
+        (task.vm_name, parameter.pscom_hook_procs),
+        *(((swap.vm_name, swap.pscom_hook_procs),) if swap else ()),
+    ):
+        if processes is not None and processes.strip() != "0":
+            yield name, processes.strip()

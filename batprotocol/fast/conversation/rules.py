@@ -1,0 +1,142 @@
+"""The rules of FaST: what goes wrong between schedulers, migration frameworks, agents and pscom, and how bad that is.
+
+There are two rule sets: `fast-lib` is for conversations in which every program reads with fast-lib, `protocol` for
+those in which the specification's spelling is understood, too. It knows no message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Final, Literal
+
+from batprotocol.rules import Catalogue, Row, Rule, Severity
+from batprotocol.rules import Violation as AnyViolation
+
+__all__ = ["CATALOGUE", "RULE_SETS", "Violation"]
+
+RULE_SETS: Final = ("fast-lib", "protocol")
+"""Their names."""
+
+_Cells = tuple[Severity | Literal["off"], ...]
+_E: Final[_Cells] = ("error", "error")
+_D: Final[_Cells] = ("deadlock", "deadlock")
+_W: Final[_Cells] = ("warning", "warning")
+
+CATALOGUE: Final = Catalogue(
+    RULE_SETS,
+    (
+        # Any message
+        Row("message.topic", _W, "There is no such topic", "Nobody subscribes to it: see the table of topics."),
+        Row(
+            "message.form",
+            _E,
+            "It is no message for its topic",
+            "A scheduler such as poncos aborts on an answer that it cannot read; agents do as they like.",
+        ),
+        Row(
+            "message.dialect",
+            ("error", "off"),
+            "It is spelled as in the specification, and fast-lib refuses it",
+            "Write what fast-lib reads: hostname for source, result for response, a mapping of categories.",
+        ),
+        Row(
+            "message.retained",
+            _W,
+            "The broker has kept it from before",
+            "Publish nothing with the retain flag: a task that is kept is done again by each framework that connects.",
+        ),
+        # Tasks
+        Row(
+            "task.form",
+            _W,
+            "It is no task",
+            "The framework survives it, and answers with the result 'unknown', which has no id.",
+        ),
+        Row("task.empty", _W, "A task for no machine", "The framework answers with 'unknown'. Name at least one."),
+        Row(
+            "task.id-twice",
+            _W,
+            "Two tasks at a time have the same id",
+            "Results of different tasks overtake each other, and only the id tells whose they are.",
+        ),
+        Row(
+            "task.unanswered",
+            _D,
+            "A task has no result when it should",
+            "The framework is not there, is deaf since its broker was restarted, or has lost the result.",
+        ),
+        Row(
+            "task.open",
+            _W,
+            "A task has no result when the recording ends",
+            "Each task has one result. This one may still have come in time.",
+        ),
+        # Results
+        Row("result.unasked", _W, "A result that no task is known for", "Each result is for one task."),
+        Row("result.twice", _E, "A second result for a task", "Each task has one result."),
+        Row("result.id", _E, "A result without the id of its task", "A result has the id of its task, or none."),
+        Row("result.title", _E, "A result of another kind of task", "'start vm' becomes 'vm started', and so on."),
+        Row(
+            "result.entries",
+            _E,
+            "A result for other machines than the task's",
+            "A result has one entry for each of the task, of the same name; a regular expression is its own name.",
+        ),
+        Row("result.order", _W, "The entries are not in the order of the task", "The framework keeps the order."),
+        Row("result.status", _W, "A status that is none", "It is 'success' or 'error'."),
+        # Machines
+        Row(
+            "vm.not-started",
+            _W,
+            "The machine does not run",
+            "Start it, and wait for its result, before it is suspended, resumed, repinned or migrated.",
+        ),
+        Row("vm.not-suspended", _W, "The machine is not suspended", "Only what was suspended can be resumed."),
+        Row("vm.suspended", _W, "The machine is suspended already", "Resume it first."),
+        # Agents
+        Row(
+            "agent.no-init-agent",
+            _W,
+            "An agent has started, and nobody configures it",
+            "The scheduler answers 'init' with 'init agent'.",
+        ),
+        Row(
+            "agent.order",
+            _W,
+            "An agent is used before it was configured",
+            "After 'init' comes 'init agent', then the configuration, reports and 'stop monitoring'.",
+        ),
+        Row("mmbwmon.unasked", _W, "An answer of mmbwmon that nobody asked for", "Each answer is for one request."),
+        Row("mmbwmon.cores", _W, "An answer for other cores", "mmbwmon answers for the cores that it was asked about."),
+        Row("mmbwmon.unanswered", _D, "mmbwmon does not answer", "It measures for some 15 seconds."),
+        Row("mmbwmon.open", _W, "mmbwmon has not answered when the recording ends", "It may still have come in time."),
+        # pscom
+        Row(
+            "pscom.not-suspended",
+            _E,
+            "A machine was migrated with open connections",
+            "With pscom-hook-procs, 'suspend' and the answers of all processes come before the migration.",
+        ),
+        Row(
+            "pscom.not-resumed",
+            _D,
+            "A machine was migrated, and its connections stay closed",
+            "With pscom-hook-procs, 'resume' and the answers of all processes come after the migration.",
+        ),
+        Row("pscom.order", _W, "'resume' without 'suspend', or 'suspend' twice", "They come in turns."),
+        Row("pscom.unasked", _W, "An answer of pscom that nobody asked for", "Processes answer requests only."),
+        Row(
+            "pscom.unanswered",
+            _W,
+            "Processes do not answer",
+            "The framework waits 10 seconds for each, then the migration fails.",
+        ),
+    ),
+)
+"""The rules, and their severities in each rule set."""
+
+
+class Violation(AnyViolation, frozen=True):
+    """A rule of FaST that was broken, and where."""
+
+    RULES: ClassVar[Mapping[str, Rule]] = CATALOGUE.rules

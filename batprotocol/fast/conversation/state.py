@@ -1,0 +1,129 @@
+"""What all parts of a conversation share: the clock, the violations that were found, and who still waits for whom.
+
+What is remembered is bounded: of too much, the oldest is forgotten, which can hide a violation but makes none up.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from itertools import count
+from typing import Generic, TypeVar
+
+from batprotocol.fast.conversation.rules import CATALOGUE, Violation
+from batprotocol.rules import Severity
+
+__all__ = ["LARGEST", "Memory", "State", "Waiting"]
+
+LARGEST = 10_000
+"""How many things of each sort are remembered."""
+
+Key = TypeVar("Key")
+Thing = TypeVar("Thing")
+
+
+class Memory(Generic[Key, Thing]):
+    """A dictionary that forgets its oldest entries.
+
+    >>> memory: Memory[str, int] = Memory(2)
+    >>> memory["a"], memory["b"], memory["c"] = 1, 2, 3
+    >>> memory.get("a"), memory.get("c")
+    (None, 3)
+    """
+
+    def __init__(self, largest: int = LARGEST) -> None:
+        self._things: OrderedDict[Key, Thing] = OrderedDict()
+        self._largest = largest
+
+    def __setitem__(self, key: Key, thing: Thing) -> None:
+        self._things[key] = thing
+        self._things.move_to_end(key)
+        if len(self._things) > self._largest:
+            self._things.popitem(last=False)
+
+    def get(self, key: Key) -> Thing | None:
+        """What is there, or None."""
+        return self._things.get(key)
+
+    def pop(self, key: Key) -> Thing | None:
+        """What is there, or None, and forget it."""
+        return self._things.pop(key, None)
+
+    def drop(self, condition: Callable[[Key], bool]) -> None:
+        """Forget all whose keys are so."""
+        for key in [key for key in self._things if condition(key)]:
+            del self._things[key]
+
+    def __len__(self) -> int:
+        return len(self._things)
+
+
+class Waiting:
+    """Something that was asked for, and whether it has come.
+
+    Attributes:
+        number: the number of the message that asked for it.
+        deadline: when it is too late, in seconds.
+        overdue: the rule that is broken then, or "".
+        open: the rule that is broken if it has not come in the end, or "".
+        text: what it is.
+        done: whether it has come.
+    """
+
+    __slots__ = ("deadline", "done", "number", "open", "overdue", "text")
+
+    def __init__(self, number: int, deadline: float, overdue: str, open: str, text: str) -> None:
+        self.number = number
+        self.deadline = deadline
+        self.overdue = overdue
+        self.open = open
+        self.text = text
+        self.done = False
+
+
+class State:
+    """The clock, the violations, and who waits.
+
+    Args:
+        rules: the name of the rule set.
+    """
+
+    def __init__(self, rules: str) -> None:
+        self.severities: Mapping[str, Severity] = CATALOGUE.severities(rules)
+        self.number = 0
+        self.time = 0.0
+        self.found: list[Violation] = []
+        self._waiting: list[tuple[float, int, Waiting]] = []
+        self._order = count()
+
+    def report(self, rule: str, path: str, text: str, number: int | None = None) -> None:
+        """Take down a violation of the message that is looked at, or of an earlier one."""
+        severity = self.severities.get(rule)
+        if severity is not None:
+            self.found.append(Violation(self.number if number is None else number, path, rule, severity, text))
+
+    def wait(self, seconds: float, overdue: str, open: str, text: str) -> Waiting:
+        """Wait for something, for so long."""
+        waiting = Waiting(self.number, self.time + seconds, overdue, open, text)
+        heapq.heappush(self._waiting, (waiting.deadline, next(self._order), waiting))
+        if len(self._waiting) > 2 * LARGEST:
+            self._waiting = [entry for entry in self._waiting if not entry[2].done][-LARGEST:]
+            heapq.heapify(self._waiting)
+        return waiting
+
+    def clock(self, time: float) -> None:
+        """Go on to this time, and tell what should have come until then."""
+        self.time = max(self.time, time)
+        while self._waiting and self._waiting[0][0] < self.time:
+            waiting = heapq.heappop(self._waiting)[2]
+            if not waiting.done and waiting.overdue:
+                seconds = f"{self.time - waiting.deadline:.0f} s"
+                self.report(waiting.overdue, "", f"{waiting.text} is overdue for {seconds}", waiting.number)
+
+    def end(self) -> None:
+        """Tell what has not come until now."""
+        for _, _, waiting in sorted(self._waiting, key=lambda entry: entry[2].number):
+            if not waiting.done and waiting.open:
+                self.report(waiting.open, "", f"{waiting.text} has not come when the recording ends", waiting.number)
+        self._waiting.clear()
