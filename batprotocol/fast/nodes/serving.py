@@ -92,6 +92,8 @@ class Nodes:
 
     def __init__(self, hosts: Iterable[str], settings: Settings, inbox: Inbox) -> None:
         self.hypervisors = Hypervisors(hosts, settings.cores)
+        for host in self.hypervisors.hosts:
+            str(Channel.MIGFRA_TASK.topic(host))  # what cannot be a name is refused before anything is done
         self._publish: Callable[[str, bytes, int], None] = _nowhere
         luck, start = Luck(settings, "machines"), inbox.start
         self._processes = Processes(self.hypervisors, settings, luck, self._say, start)
