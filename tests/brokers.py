@@ -20,7 +20,8 @@ class Mosquitto:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port: int = probe.getsockname()[1]
-        lines = [f"listener {self.port} 127.0.0.1", *more, settings, "persistence false"]
+        # As root, it would give up its rights, and could not read what the test has written.
+        lines = ["user root", f"listener {self.port} 127.0.0.1", *more, settings, "persistence false"]
         configuration = folder / f"mosquitto-{self.port}.conf"
         configuration.write_text("\n".join(lines) + "\n")
         self._command = [program, "-c", str(configuration)]

@@ -39,7 +39,7 @@ class Broker:
             raise ValueError(f"expected the name of a host, got {self.host!r}")
         if not 0 < self.port < 65_536:
             raise ValueError(f"expected a port from 1 to 65535, got {self.port}")
-        if self.password is not None and self.username is None:
+        if self.password is not None and not self.username:
             raise ValueError("a password goes with a username")
 
     @classmethod

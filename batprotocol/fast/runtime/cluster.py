@@ -14,6 +14,7 @@ import msgspec
 
 from batprotocol.errors import DecodeError, PeerGone
 from batprotocol.fast import wire
+from batprotocol.fast.conversation import Conversation, Violation
 from batprotocol.fast.messages import QOS, ROUTES, Participant, topic_for
 from batprotocol.fast.runtime.broker import Broker, Will
 from batprotocol.fast.runtime.calls import Call, Ledger
@@ -28,6 +29,10 @@ DEFAULT_BROKER: Final = "127.0.0.1:1883"
 
 DEFAULT_TIMEOUT: Final = 300.0
 """Seconds that a task may take: a migration framework itself gives up a start after 60, but does many in turn."""
+
+EVERYTHING: Final = {"fast/#": 2}
+
+_HEARD: Final = {route.channel for route in ROUTES if route.receiver is Participant.SCHEDULER}
 
 _Cluster = TypeVar("_Cluster", bound="Cluster")
 
@@ -69,6 +74,9 @@ class Cluster:
         will: what the broker says when the connection is lost.
         dialect: how messages are written, "fastlib" as the programs do or "specification".
         timeout: seconds that a task may take unless it is told otherwise.
+        rules: the rule set to judge all that is said on FaST's topics with, one of `fast.conversation.RULE_SETS`; "" is
+            the usual one, None judges nothing.
+        on_violation: called with each rule that somebody broke, likewise.
 
     Results are read as fast-lib reads them, or as the specification has them.
 
@@ -90,6 +98,8 @@ class Cluster:
         will: Will | None = None,
         dialect: wire.Dialect = "fastlib",
         timeout: float = DEFAULT_TIMEOUT,
+        rules: str | None = None,
+        on_violation: Callable[[Violation], None] | None = None,
     ) -> None:
         self.timeout = timeout
         self._on_message = on_message
@@ -97,9 +107,11 @@ class Cluster:
         self._dialect = dialect
         self._ledger = Ledger()
         self._topics: dict[str, Topic | None] = {}
+        self._conversation = None if rules is None else Conversation(rules)
+        self._on_violation = on_violation
         self._connection = Connection(
             broker,
-            subscriptions_of(Participant.SCHEDULER),
+            subscriptions_of(Participant.SCHEDULER) if rules is None else EVERYTHING,
             self._receive,
             client_id=client_id,
             will=will,
@@ -170,6 +182,8 @@ class Cluster:
     # In the thread of the connection
 
     def _receive(self, received: Received) -> None:
+        if self._conversation is not None:
+            self._judge(received, self._conversation)
         topic = self._topic(received.topic)
         if topic is None:
             return
@@ -186,12 +200,19 @@ class Cluster:
         if self._on_message is not None:
             self._on_message(Heard(topic, message, received.payload))
 
+    def _judge(self, received: Received, conversation: Conversation) -> None:
+        now = time.time()
+        for violation in conversation.feed(received.topic, received.payload, now, retain=received.retained):
+            if self._on_violation is not None:
+                self._on_violation(violation)
+
     def _topic(self, text: str) -> Topic | None:
-        """A topic as a value; those that come again and again are known."""
+        """A topic that a scheduler hears, as a value; those that come again and again are known."""
         if text not in self._topics:
             if len(self._topics) >= 10_000:
                 self._topics.clear()
-            self._topics[text] = Topic.find(text)
+            topic = Topic.find(text)
+            self._topics[text] = topic if topic is not None and topic.channel in _HEARD else None
         return self._topics[text]
 
     def _tick(self) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from typing import Any
 
 from batprotocol.errors import DecodeError, SchedulerError, shown
 from batprotocol.fast.runtime.broker import Broker, Will
@@ -27,6 +28,7 @@ def run(
     client_id: str = "",
     will: Will | None = None,
     dialect: Dialect = "fastlib",
+    rules: str | None = None,
 ) -> None:
     """Run a scheduler: connect to the broker, and tell the scheduler what comes, until its `main` returns or it stops.
 
@@ -36,6 +38,8 @@ def run(
         client_id: what the broker calls this scheduler; unless given, a name is made up.
         will: what the broker says when the connection is lost.
         dialect: how messages are written, "fastlib" as the programs do or "specification".
+        rules: the rule set to judge all that is said on FaST's topics with, by whomever; "" is the usual one. What
+            breaks it is told to `on_violation`. None judges nothing.
 
     However it ends, what was sent is given to the broker first, which takes five seconds at most.
 
@@ -56,17 +60,10 @@ def run(
     if not isinstance(scheduler, FastScheduler):
         raise SchedulerError(f"run takes a FastScheduler, not its class or anything else, got {shown(scheduler)}")
     with Interrupts() as interrupts:
-        asyncio.run(_run(scheduler, interrupts, broker, client_id, will, dialect))
+        asyncio.run(_run(scheduler, interrupts, broker, client_id=client_id, will=will, dialect=dialect, rules=rules))
 
 
-async def _run(
-    scheduler: FastScheduler,
-    interrupts: Interrupts,
-    broker: Broker | str,
-    client_id: str,
-    will: Will | None,
-    dialect: Dialect,
-) -> None:
+async def _run(scheduler: FastScheduler, interrupts: Interrupts, broker: Broker | str, **options: Any) -> None:
     inbox = Inbox()
 
     def heard(heard: Heard) -> None:
@@ -80,10 +77,9 @@ async def _run(
         on_message=heard,
         on_timeout=lambda call: inbox.tell(partial(scheduler.on_timeout, call)),
         on_change=lambda ready: inbox.tell(scheduler.on_connected if ready else scheduler.on_disconnected),
-        client_id=client_id,
-        will=will,
-        dialect=dialect,
+        on_violation=lambda violation: inbox.tell(partial(scheduler.on_violation, violation)),
         timeout=scheduler.timeout,
+        **options,
     )
     scheduler._sender, scheduler._stop, interrupts.wake = cluster, inbox.stop, inbox.stop
     try:

@@ -6,10 +6,12 @@ It must not know of brokers or threads: `run` calls the methods, and tests may d
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from batprotocol.errors import DecodeError, SchedulerError
+from batprotocol.fast.conversation import Violation
 from batprotocol.fast.messages import RESULTS
 from batprotocol.fast.runtime.calls import Call
 from batprotocol.fast.runtime.node import Node, Sender
@@ -27,6 +29,8 @@ from batprotocol.fast.values import (
     Result,
 )
 from batprotocol.methods import expect_known, expect_method, is_computed
+
+logger = logging.getLogger("batprotocol.fast")
 
 __all__ = ["METHODS", "RESULT_METHODS", "FastScheduler", "method_for"]
 
@@ -154,6 +158,10 @@ class FastScheduler:
     def on_undecodable(self, topic: Topic, payload: bytes, error: DecodeError) -> None:
         """Somebody said something to schedulers that is no message of FaST."""
 
+    def on_violation(self, violation: Violation) -> None:
+        """Somebody broke a rule, if `run` was given some. Unless this is overridden, it is logged."""
+        logger.warning("%s", violation)
+
 
 METHODS: Final[Mapping[type[FastMessage], str]] = {
     Init: "on_init",
@@ -177,6 +185,7 @@ _CALLED: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys([*RESULT_METHODS.values(), "on_unknown", *METHODS.values()], ("host", "message")),
     "on_timeout": ("call",),
     "on_undecodable": ("topic", "payload", "error"),
+    "on_violation": ("violation",),
 }
 """What each method that can be overridden is called with."""
 
