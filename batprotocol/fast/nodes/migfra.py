@@ -154,7 +154,11 @@ class MigrationFramework:
     # A task
 
     async def _answer(self, task: Any) -> None:
-        entries = list(_ENTRIES[type(task)](self, task))
+        try:
+            entries = list(_ENTRIES[type(task)](self, task))
+        except Refusal as refusal:
+            self._complain(f"Exception: {refusal}")
+            return
         if not entries and not isinstance(task, EvacuateNode):
             self._complain("Empty task container executed.", task.id)
             return
