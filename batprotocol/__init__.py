@@ -14,7 +14,7 @@ flatc makes of the schema are `batprotocol.fb`.
 The rooms, from the ground up: `model`, `hosts` (what is free, to take from and give back to), `wire`, `builder`,
 `conversation` (what may be said when, on the `rules` that all protocols share), `recording`, `sockets`, then `edc`
 (running a decision component), `simulator` (an embedded Batsim) and `legacy` (the older protocols, and a bridge),
-`testing` and `cli`, the command; `errors` is for all of them.
+`fast` (FaST's schedulers, nodes and agents over MQTT), `testing` and `cli`, the command; `errors` is for all of them.
 docs/architecture.md shows them drawn.
 """
 

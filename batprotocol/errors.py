@@ -17,6 +17,7 @@ __all__ = [
     "HostSetError",
     "HostsError",
     "InputError",
+    "PackageMissing",
     "PeerGone",
     "PeerSilent",
     "ProtocolError",
@@ -167,6 +168,10 @@ class InputError(ProtocolError, ValueError):
 
 def _input_error(reason: str, path: str, file: str, line: int | None, column: int | None) -> InputError:
     return InputError(reason, path, file=file, line=line, column=column)
+
+
+class PackageMissing(ProtocolError, ImportError):
+    """A package that only a part of the library needs is not installed. The sentence says which, and how to get it."""
 
 
 class PeerGone(ProtocolError):

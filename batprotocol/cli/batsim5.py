@@ -106,6 +106,8 @@ def _opens(data: bytes) -> str:
 def _write(reading: Reading, to: str, indent: int | None) -> bytes:
     """The message in that format. A hello frame stays one, which leaves its JSON no choice of layout."""
     assert reading.message is not None
+    if to not in _FORMATS:
+        raise DecodeError(f"this protocol has no {to}: it can be converted to binary or json")
     if reading.kind == "hello":
         return frames.encode_hello(reading.message, to)
     return reading.message.to_json(indent).encode() + b"\n" if to == "json" else reading.message.to_binary()

@@ -39,8 +39,10 @@ def check(arguments: Sequence[str], output: Output, *, rules: str, quiet: bool) 
             judged = _Judged(rules)
             for found in group:
                 for violation in judged.take(found, output):
-                    _print(found.name, violation, output)
+                    _print(found.name if judged.is_now(violation) else name, violation, output, judged.place(violation))
                 progress.at(found.share)
+            for violation in judged.finish():
+                _print(name, violation, output, judged.place(violation))
             conversations += 1
             bad += judged.is_bad
             output.failed = output.failed or judged.is_bad
@@ -58,8 +60,8 @@ def _conversation(found: Found) -> str:
     return os.path.dirname(found.path) or found.path
 
 
-def _print(name: str, violation: Violation, output: Output) -> None:
-    place = [("field", violation.path), ("", ": ")] if violation.path else []
+def _print(name: str, violation: Violation, output: Output, path: str) -> None:
+    place = [("field", path), ("", ": ")] if path else []
     output.line(
         ("file", printable(name)),
         ("", ": "),
@@ -98,6 +100,23 @@ class _Judged:
                 return
             self.judge = protocol.judge(self.rules)
         for violation in self.judge.feed(found.data):
+            self.counts[violation.severity] += 1
+            yield violation
+
+    def is_now(self, violation: Violation) -> bool:
+        """Whether it is of the last message that was judged. Some judges tell of what never came."""
+        return not hasattr(self.judge, "finish") or violation.message == self.messages - 1
+
+    def place(self, violation: Violation) -> str:
+        """Where it is, but for what the name of the last message tells."""
+        if self.is_now(violation):
+            return violation.path
+        return f"message {violation.message}{f', {violation.path}' if violation.path else ''}"
+
+    def finish(self) -> Iterator[Violation]:
+        """What is missing now that there are no more messages."""
+        finish = None if self.broken else getattr(self.judge, "finish", None)
+        for violation in finish() if finish is not None else ():
             self.counts[violation.severity] += 1
             yield violation
 

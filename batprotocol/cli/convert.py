@@ -17,7 +17,7 @@ from batprotocol.errors import DecodeError
 
 __all__ = ["convert"]
 
-BY_SUFFIX = {".bin": "binary", ".fb": "binary", ".json": "json"}
+BY_SUFFIX = {".bin": "binary", ".fb": "binary", ".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 OTHER = {"binary": "json", "json": "binary"}
 
 
@@ -41,7 +41,7 @@ def convert(source: str, target: str, to: str | None, indent: int | None) -> Non
         raise click.ClickException(
             f"{found.name}: an init frame holds no message, it is the same in all formats{doubt}"
         )
-    usual = "json" if reading.message is None else OTHER[reading.format]
+    usual = reading.other or ("json" if reading.message is None else OTHER[reading.format])
     try:
         data = reading.protocol.write(reading, to or BY_SUFFIX.get(PurePath(target).suffix) or usual, indent)
     except DecodeError as error:

@@ -120,7 +120,7 @@ def _object(reading: Reading, selection: Selection) -> dict[str, Any] | None:
     if reading.text is not None:
         return {"init": reading.text}
     shown = dict(reading.original or reading.tree or {})
-    if not selection.everything:
+    if not selection.everything and "events" in shown:
         shown["events"] = [shown["events"][index] for index in indices]
     if reading.fault is not None:
         fault = reading.fault

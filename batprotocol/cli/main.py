@@ -17,6 +17,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from batprotocol.cli.bridge_command import bridge
 from batprotocol.cli.conformance_command import conformance
+from batprotocol.cli.fast_command import fast
 from batprotocol.cli.library_command import library
 from batprotocol.cli.output import PIPE_CLOSED, Output, discard, reason_of
 from batprotocol.cli.parameters import (
@@ -74,8 +75,9 @@ def batproto(context: click.Context) -> None:
     """Read, check and convert messages of batprotocol, the protocol between Batsim and schedulers.
 
     FILE is a message file or a handshake frame, in whatever format and of whatever age, from the text before Batsim 1
-    on; a directory or a .tar.xz archive of them; run.tar.xz/00004-b2e.bin, a single member of an archive; or - for
-    standard input. Messages may have up to 256 MiB, and archives unpack to as much, or to 500 times their size.
+    on; a directory or a .tar.xz archive of them; run.tar.xz/00004-b2e.bin, a single member of an archive; a recording
+    of FaST, run.jsonl, or a line of it, run.jsonl/5; or - for standard input. Messages may have up to 256 MiB, and
+    archives unpack to as much, or to 500 times their size.
 
     \b
     Examples:
@@ -194,7 +196,7 @@ def validate(context: click.Context, files: tuple[str, ...], quiet: bool) -> Non
 @batproto.command()
 @click.argument("source", metavar="IN", type=click.Path(allow_dash=True, readable=False, path_type=str))
 @click.argument("target", metavar="OUT", type=click.Path(allow_dash=True, readable=False, path_type=str))
-@click.option("--to", type=click.Choice(["binary", "json"]), help="The format of OUT.")
+@click.option("--to", type=click.Choice(["binary", "json", "yaml", "specification"]), help="The format of OUT.")
 @click.option(
     "--indent",
     type=click.IntRange(0, 16),
@@ -203,21 +205,17 @@ def validate(context: click.Context, files: tuple[str, ...], quiet: bool) -> Non
     help="Spaces for each level of JSON; 0 is one line.",
 )
 def convert(source: str, target: str, to: str | None, indent: int) -> None:
-    """Convert the message in IN from binary to JSON or back, and write it to OUT.
+    """Convert the message in IN from binary or YAML to JSON or back, and write it to OUT.
 
-    Either can be - for standard input or output. Without --to, the suffix of OUT tells the format (.json; .bin or .fb),
-    or else it is the one that IN has not. The frame of message 1 stays a frame, whose JSON is always one line; other
-    JSON ends with a line break. OUT can be IN, and is not touched if anything fails.
+    Either can be - for standard input or output. Without --to, the suffix of OUT tells the format (.json; .bin or .fb;
+    .yaml), or else it is the one that IN has not. A message of FaST can be json, yaml (as fast-lib writes it) or
+    specification (the YAML of its specification); run.jsonl/5 is the fifth line of a recording. The frame of message 1
+    stays a frame, whose JSON is always one line; other JSON ends with a line break. OUT can be IN, and is not touched
+    if anything fails.
     """
     from batprotocol.cli import convert as work
 
     work.convert(source, target, to, indent or None)
-
-
-# batproto schema
-
-
-batproto.add_command(schema)
 
 
 # batproto check, batproto rules
@@ -369,28 +367,11 @@ def run(
     context.exit(status)
 
 
-# batproto library
+# What other modules define
 
 
-batproto.add_command(library)
-
-
-# batproto simulate
-
-
-batproto.add_command(simulate)
-
-
-# batproto conformance
-
-
-batproto.add_command(conformance)
-
-
-# batproto bridge
-
-
-batproto.add_command(bridge)
+for _command in (schema, library, simulate, conformance, bridge, fast):
+    batproto.add_command(_command)
 
 
 # batproto new

@@ -54,7 +54,7 @@ def any_rule_set(context: click.Context, parameter: click.Parameter, name: str |
 def _rule_sets() -> tuple[str, ...]:
     from batprotocol.cli.protocols import catalogues
 
-    return tuple(name for catalogue in catalogues().values() for name in catalogue.rule_sets)
+    return tuple(dict.fromkeys(name for catalogue in catalogues().values() for name in catalogue.rule_sets))
 
 
 def completions(names: Sequence[str], start: str) -> list[CompletionItem]:

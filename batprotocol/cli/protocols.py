@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from batprotocol.cli.batsim5 import BATSIM_5
+from batprotocol.cli.fast import FAST
 from batprotocol.cli.legacy import OLD_JSON, OLD_TEXT
 from batprotocol.cli.reading import Place, Reading, Spoken
 from batprotocol.rules import Catalogue
 
 __all__ = ["PROTOCOLS", "catalogues", "protocol_of", "read"]
 
-PROTOCOLS: Final[tuple[Spoken, ...]] = (OLD_JSON, OLD_TEXT, BATSIM_5)
+PROTOCOLS: Final[tuple[Spoken, ...]] = (OLD_JSON, OLD_TEXT, FAST, BATSIM_5)
 """All of them. Bytes are of the first one that knows a kind for them, so the one that takes whatever comes is last."""
 
 

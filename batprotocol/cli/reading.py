@@ -90,6 +90,7 @@ class Reading:
         doubt: why it may be something else, as one sentence, or "".
         original: what JSON shows of it, where that is not the tree.
         shown: its tree, where the message is not one of this library's.
+        other: the format that it is converted to where none is asked for, or "" for what is usual.
     """
 
     protocol: Spoken
@@ -103,6 +104,7 @@ class Reading:
     doubt: str = ""
     original: Any = None
     shown: Tree | None = None
+    other: str = ""
 
     @cached_property
     def tree(self) -> Tree | None:
@@ -116,7 +118,10 @@ class Reading:
 
 
 class Judge(Protocol):
-    """Something that judges the messages of a conversation one after the other."""
+    """Something that judges the messages of a conversation one after the other.
+
+    One that also has a method `finish` is asked in the end what is missing.
+    """
 
     def feed(self, said: bytes, /) -> Sequence[Violation]:
         """Take the next message, and tell all that is wrong with it."""

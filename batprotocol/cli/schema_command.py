@@ -1,4 +1,4 @@
-"""`batproto schema`: its parameters. The work is done by `schema` and `legacy_schema`, imported when wanted."""
+"""`batproto schema`: its parameters. `schema`, `legacy_schema` and `fast_schema` do the work, imported when wanted."""
 
 from __future__ import annotations
 
@@ -10,9 +10,16 @@ from batprotocol.cli.parameters import completions, old_protocol, unknown
 
 __all__ = ["schema"]
 
+FAST = "fast"
+
 
 def _schema_name(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
     protocol = context.params.get("protocol")
+    if protocol == FAST:
+        from batprotocol.cli.fast_schema import NAMES as FAST_NAMES
+
+        lower = {known.lower(): known for known in FAST_NAMES}
+        return name and (lower.get(name.lower()) or unknown(context, f"there is no {name!r} in FaST", name, FAST_NAMES))
     if protocol is not None:
         from batprotocol.cli.legacy_schema import names
 
@@ -36,27 +43,36 @@ def _complete_schema(context: click.Context, parameter: click.Parameter, start: 
     return completions(NAMES, start)
 
 
+def _protocol(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+    return name if name == FAST else old_protocol(context, parameter, name)
+
+
 @click.command()
 @click.argument("name", required=False, callback=_schema_name, shell_complete=_complete_schema)
 @click.option(
     "--protocol",
     metavar="VERSION",
     is_eager=True,
-    callback=old_protocol,
-    help="An older protocol: 1.0 to 4.2, or text-0 to text-3; NAME is an event then, such as EXECUTE_JOB, or a stamp.",
+    callback=_protocol,
+    help="An older protocol: 1.0 to 4.2, or text-0 to text-3; NAME is an event then, such as EXECUTE_JOB, or a stamp. "
+    "Or fast; NAME is a message then, such as StartVM, or a part of one.",
 )
 def schema(name: str | None, protocol: str | None) -> None:
     """Show what the protocol's schema says of NAME: fields, types, defaults and comments.
 
     NAME is an event, table, enum or union, in upper or lower case. Without it, all names are listed.
     """
+    output = Output()
+    if protocol == FAST:
+        from batprotocol.cli import fast_schema
+
+        output.lines(fast_schema.describe(name) if name else fast_schema.overview())
+        return
     if protocol is not None:
         from batprotocol.cli import legacy_schema
 
-        output = Output()
         output.lines(legacy_schema.describe(protocol, name) if name else legacy_schema.overview(protocol))
         return
     from batprotocol.cli.schema import describe, overview
 
-    output = Output()
     output.lines(describe(name, output.wrap_at) if name else overview())

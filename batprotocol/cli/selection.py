@@ -49,7 +49,7 @@ class Selection(NamedTuple):
 def event_name(name: str) -> str | None:
     """The event type that is meant: `JobSubmittedEvent`, `jobsubmitted`..., or None."""
     lower = name.lower()
-    return _BY_LOWER_NAME.get(lower) or _BY_LOWER_NAME.get(lower + _SUFFIX) or _old_name(name)
+    return _BY_LOWER_NAME.get(lower) or _BY_LOWER_NAME.get(lower + _SUFFIX) or _old_name(name) or _fast_name(lower)
 
 
 def _old_name(name: str) -> str | None:
@@ -59,6 +59,13 @@ def _old_name(name: str) -> str | None:
     from batprotocol.legacy.json import versions
 
     return name if any(row.type == name for row in versions.EVENTS) else None
+
+
+def _fast_name(lower: str) -> str | None:
+    """The message of FaST that is meant: `StartVM`, `startvm`, or None."""
+    from batprotocol.fast.messages import MESSAGES
+
+    return next((name for name in MESSAGES if name.lower() == lower), None)
 
 
 def closest(name: str, names: Sequence[str]) -> list[str]:

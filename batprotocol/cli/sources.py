@@ -29,6 +29,10 @@ TOO_LARGE = f"is larger than a message can be here, which is {LARGEST:,} bytes"
 CHUNK = 2**18
 
 ARCHIVES = (".tar.xz", ".txz", ".tar.gz", ".tgz", ".tar")
+LINES = ".jsonl"
+"""A file that has a message in each line."""
+LINES_BEGIN = (b'{"tst":', b'{"topic":')
+"""With what such a file begins, whatever it is called: when the first message came, or on which topic."""
 MESSAGES = (".bin", ".json", ".fb")
 PATTERNS = ", ".join("*" + suffix for suffix in MESSAGES)
 
@@ -63,7 +67,7 @@ def messages(arguments: Sequence[str]) -> Iterator[Found]:
     """All messages that these arguments name, in order.
 
     A directory stands for its message files and those of its folders, and an archive for its message files, both by
-    name. `run.tar.xz/00004-b2e.bin` is that member alone, and `-` is standard input.
+    name. `run.tar.xz/00004-b2e.bin` is that member alone, `run.jsonl/5` the fifth line, and `-` is standard input.
     """
     files = [entry for argument in arguments for entry in _expand(argument)]
     sizes = [_size(file.path) for file in files]
@@ -96,7 +100,8 @@ def _expand(argument: str) -> list[Found]:
         folders[:] = [name for name in folders if name != TWINS and not name.startswith(".")]
         if UNFINISHED in names:  # what else is there is a part of it
             names = [UNFINISHED]
-        paths = [os.path.join(folder, name) for name in names if name.endswith(ARCHIVES) or _is_message(name)]
+        several = (*ARCHIVES, LINES)
+        paths = [os.path.join(folder, name) for name in names if name.endswith(several) or _is_message(name)]
         files += [Found(0, path, path) for path in paths]
     files.sort(key=lambda file: in_order(file.path))
     return files or [_fault(argument, f"holds no message files ({PATTERNS}, *.tar.xz)")]
@@ -135,6 +140,8 @@ def _read(path: str) -> Iterator[Found]:
             file.seek(0)
             if name.endswith(ARCHIVES) or any(head.startswith(magic, start) for start, magic in MAGIC):
                 yield from _read_archive(name, file, member)
+            elif name.endswith(LINES) or head.startswith(LINES_BEGIN):
+                yield from _read_lines(name, file, member)
             else:
                 yield _read_message(name, file)
     except OSError as error:
@@ -147,7 +154,7 @@ def _archive_and_member(path: str) -> tuple[str, str]:
         parts = path.split("/")
         for end in range(len(parts) - 1, 0, -1):
             archive = "/".join(parts[:end])
-            if archive.endswith(ARCHIVES) and os.path.isfile(archive):
+            if archive.endswith((*ARCHIVES, LINES)) and os.path.isfile(archive):
                 return archive, "/".join(parts[end:])
     return path, ""
 
@@ -184,6 +191,26 @@ def _found(name: str, size: int, data: bytes) -> Found:
     if size > LARGEST:
         return _fault(name, TOO_LARGE)
     return Found(0, name, name, data) if data else _fault(name, "is empty")
+
+
+# Files with a message in each line
+
+
+def _read_lines(name: str, file: IO[bytes], wanted: str) -> Iterator[Found]:
+    """The messages of a file that has one in each line, or the one of the line that is wanted. Empty lines are none."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    several = False
+    number = 0
+    while line := file.readline(LARGEST + 1):
+        number += 1
+        if line.strip() and wanted in ("", str(number)):
+            several = True
+            yield _found(f"{name}/{number}", len(line), line)._replace(share=file.tell() / size)
+        if len(line) > LARGEST:
+            break
+    if not several:
+        yield _fault(name, f"has no line {wanted}" if wanted else "is empty")
 
 
 # Archives

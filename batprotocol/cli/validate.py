@@ -57,7 +57,7 @@ class _Tally:
             output.remark(found.name, reading.doubt)
         self.last, _ = reading.protocol.title(reading)
         if reading.message is not None or reading.original is not None:
-            events = len(reading.original["events"] if reading.message is None else reading.message.events)
+            events = len((reading.tree or {}).get("events", ()) if reading.message is None else reading.message.events)
             self.events += events
             self.last += f", {number_of(events, 'event')}"
 

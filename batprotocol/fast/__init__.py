@@ -1,65 +1,62 @@
-"""FaST: a scheduler, agents, migration frameworks and applications, which talk in YAML over MQTT.
+r"""FaST: a scheduler, agents, migration frameworks and applications, which talk in YAML over MQTT.
 
->>> from batprotocol.fast import decode
->>> decode(b"{task: init, hostname: node-a}", "fast/agent/node-a/status")
-Init(hostname='node-a')
+>>> from batprotocol.fast import decode, topic_for
+>>> message = decode(b"result: vm stopped\nlist: [{vm-name: vm1, status: success}]", "fast/migfra/node-a/result")
+>>> message.is_success, str(topic_for(message, "node-a"))
+(True, 'fast/migfra/node-a/result')
 
 The rooms, from the ground up: `values` (the messages), `topics`, `messages` (the table of what travels where), `wire`
-(payloads to messages and back), `conversation` (what may be said when), `recording` (lines of what was said), `runtime`
-(a connection to a broker, tasks that give their results, schedulers as programs) and `nodes` (to test schedulers with).
+(YAML in two dialects, JSON), `recording` (lines of recordings), `conversation` (the rules, and who judges by them),
+`runtime` (a connection to a broker, tasks that give their results, schedulers as programs) and `nodes` (to test
+schedulers with).
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from typing import TYPE_CHECKING, Any
-
-from batprotocol.fast.topics import Channel, Topic
-from batprotocol.fast.wire import decode, encode
+from batprotocol.fast.messages import ROUTES as ROUTES
+from batprotocol.fast.messages import Participant as Participant
+from batprotocol.fast.messages import Route as Route
+from batprotocol.fast.messages import route_of as route_of
+from batprotocol.fast.messages import topic_for as topic_for
+from batprotocol.fast.topics import Channel as Channel
+from batprotocol.fast.topics import Topic as Topic
+from batprotocol.fast.values import *
 
 if TYPE_CHECKING:
-    from batprotocol.fast.nodes.serving import serve_nodes
-    from batprotocol.fast.nodes.settings import Settings
-    from batprotocol.fast.runtime.broker import Broker, Will
-    from batprotocol.fast.runtime.calls import Call
-    from batprotocol.fast.runtime.cluster import Cluster
-    from batprotocol.fast.runtime.node import Node
-    from batprotocol.fast.runtime.running import run
-    from batprotocol.fast.runtime.scheduler import FastScheduler
+    from batprotocol.fast.nodes.serving import serve_nodes as serve_nodes
+    from batprotocol.fast.nodes.settings import Settings as Settings
+    from batprotocol.fast.runtime.broker import Broker as Broker
+    from batprotocol.fast.runtime.broker import Will as Will
+    from batprotocol.fast.runtime.calls import Call as Call
+    from batprotocol.fast.runtime.cluster import Cluster as Cluster
+    from batprotocol.fast.runtime.node import Node as Node
+    from batprotocol.fast.runtime.running import run as run
+    from batprotocol.fast.runtime.scheduler import FastScheduler as FastScheduler
+    from batprotocol.fast.wire import decode as decode
+    from batprotocol.fast.wire import encode as encode
+else:
+    from batprotocol.fast import values
 
-__all__ = [
-    "Broker",
-    "Call",
-    "Channel",
-    "Cluster",
-    "FastScheduler",
-    "Node",
-    "Settings",
-    "Topic",
-    "Will",
-    "decode",
-    "encode",
-    "run",
-    "serve_nodes",
-]
+    _LATE = {
+        "Broker": "runtime.broker",
+        "Call": "runtime.calls",
+        "Cluster": "runtime.cluster",
+        "FastScheduler": "runtime.scheduler",
+        "Node": "runtime.node",
+        "Settings": "nodes.settings",
+        "Will": "runtime.broker",
+        "decode": "wire",
+        "encode": "wire",
+        "run": "runtime.running",
+        "serve_nodes": "nodes.serving",
+    }
+    """What needs packages that nothing else of the library needs, and the modules that have it."""
 
-_AT_BROKERS = {
-    "Broker": "runtime.broker",
-    "Call": "runtime.calls",
-    "Cluster": "runtime.cluster",
-    "FastScheduler": "runtime.scheduler",
-    "Node": "runtime.node",
-    "Settings": "nodes.settings",
-    "Will": "runtime.broker",
-    "run": "runtime.running",
-    "serve_nodes": "nodes.serving",
-}
+    def __getattr__(name):
+        if name not in _LATE:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
 
+        return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
 
-def __getattr__(name: str) -> Any:
-    """What has to do with brokers is imported when it is wanted: who reads payloads needs no threads."""
-    if name not in _AT_BROKERS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    globals()[name] = found = getattr(import_module(f"{__name__}.{_AT_BROKERS[name]}"), name)
-    return found
+    __all__ = ["ROUTES", "Channel", "Participant", "Route", "Topic", *_LATE, "route_of", "topic_for", *values.__all__]

@@ -20,7 +20,7 @@ ANY: Final = "+"
 LONGEST: Final = 65_535
 """How many bytes a topic has at most, by MQTT."""
 
-_NAME = re.compile("[^/+#\0\ud800-\udfff]+")
+_NAME = re.compile(r"[^/+#\0\ud800-\udfff]+")
 _PLACEHOLDER = re.compile(r"<(\w+)>")
 
 

@@ -14,6 +14,7 @@ from batprotocol.cli.selection import Selection
 from batprotocol.cli.text import Piece
 from batprotocol.conversation import CATALOGUE, RULES
 from batprotocol.conversation import Violation as Todays
+from batprotocol.fast.conversation import CATALOGUE as FAST
 from batprotocol.legacy.conversation import CATALOGUE as OLD
 from batprotocol.rules import Catalogue, Row, Rule, Violation
 
@@ -119,8 +120,8 @@ def test_dump_and_check_ask_whose_bytes_they_are(tmp_path, capsys: pytest.Captur
 @pytest.mark.usefixtures("post")
 def test_rules_lists_every_catalogue() -> None:
     catalogues = protocols.catalogues()
-    assert list(catalogues) == ["Batsim 5", "Post", "Batsim 1 to 4"]
-    assert rules.ids(catalogues) == tuple(dict.fromkeys([*RULES, *LETTERS.rules, *OLD.rules]))
+    assert list(catalogues) == ["Batsim 5", "Post", "Batsim 1 to 4", "FaST"]
+    assert rules.ids(catalogues) == tuple(dict.fromkeys([*RULES, *LETTERS.rules, *OLD.rules, *FAST.rules]))
     lines = text(list(rules.overview(catalogues)))
     assert lines[0] == "Batsim 5"
     second = 2 + len(RULES)
@@ -130,7 +131,7 @@ def test_rules_lists_every_catalogue() -> None:
         "turn.order    warning   error     Spoken out of turn",
     ]
     assert lines[second + 5] == "Batsim 1 to 4"
-    assert len(lines) == 6 + len(LETTERS.rules) + len(RULES) + len(OLD.rules)
+    assert len(lines) == 8 + len(LETTERS.rules) + len(RULES) + len(OLD.rules) + len(FAST.rules)
     explained = text(list(rules.explain("turn.order", catalogues, None)))
     assert explained[:2] == ["Batsim 5", f"turn.order: {RULES['turn.order'].title}"]
     assert explained[-5:] == [

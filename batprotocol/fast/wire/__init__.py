@@ -1,10 +1,12 @@
 """The wire: payloads to messages and back (`codec`), and JSON to look at them (`json`).
 
 A payload goes through `nodes` (text to a tree, by libyaml), and `shapes` (which key has which of the `kinds`, whose
-`scalars` are read as yaml-cpp does); a message through `shapes` and `emitter`. `words` has what is no YAML.
+`scalars` are read as yaml-cpp does); a message through `shapes` and `emitter`. `words` has what is no YAML, and `guess`
+reads payloads of which the topic is not known.
 """
 
 from batprotocol.fast.wire.codec import NO_TASK, UNKNOWN_TASK, decode, decode_as, encode
+from batprotocol.fast.wire.guess import decode_alone
 from batprotocol.fast.wire.json import from_json, to_json
 from batprotocol.fast.wire.shapes import DIALECTS, Dialect, Reading
 
@@ -15,6 +17,7 @@ __all__ = [
     "Dialect",
     "Reading",
     "decode",
+    "decode_alone",
     "decode_as",
     "encode",
     "from_json",

@@ -22,7 +22,7 @@ from batprotocol.fast.wire.nodes import LARGEST, MappingNode, Node, Refused, Sca
 from batprotocol.fast.wire.shapes import DIALECTS, Dialect, Reading, read_value, write_value
 from batprotocol.fast.wire.words import decode_words, encode_words
 
-__all__ = ["NO_TASK", "UNKNOWN_TASK", "decode", "decode_as", "encode"]
+__all__ = ["NO_TASK", "UNKNOWN_TASK", "decode", "decode_as", "encode", "task_word"]
 
 NO_TASK: Final = "there is no 'task' that tells what this is"
 UNKNOWN_TASK: Final = "there is no such task"
@@ -130,7 +130,7 @@ def _decode(which: _Which, payload: bytes, dialect: Reading) -> Any:
         raise refused.error() from None
 
 
-def _word(node: Node) -> str | None:
+def task_word(node: Node) -> str | None:
     """What the `task` of a payload is, if it has one that is a text."""
     task = node.entries.get("task") if isinstance(node, MappingNode) else None
     return task.text if isinstance(task, ScalarNode) and not task.is_null else None
@@ -141,7 +141,7 @@ def _by_task(channel: Channel) -> Callable[[Node], type[Any]]:
     tasks = {route.task: route.message for route in routes_on(channel)}
 
     def which(node: Node) -> type[Any]:
-        word = _word(node)
+        word = task_word(node)
         if word is None:
             raise Refused(NO_TASK, node)
         if word not in tasks:
@@ -154,7 +154,7 @@ def _by_task(channel: Channel) -> Callable[[Node], type[Any]]:
 def _agent_status(node: Node) -> type[Any]:
     """What an agent says: a start has the key of fast-lib, which does not look at `task`."""
     if isinstance(node, MappingNode) and "hostname" not in node.entries:
-        return {"configuration": v.Configuration, "KPI": v.KPI}.get(_word(node) or "", v.Init)
+        return {"configuration": v.Configuration, "KPI": v.KPI}.get(task_word(node) or "", v.Init)
     return v.Init
 
 

@@ -105,7 +105,7 @@ def _scalar(expected: str, parse: Callable[[str], Any], write: Callable[[Any], T
             raise _refuse(expected, node)
         return value
 
-    return Kind(expected, read, write)
+    return Kind(expected.removeprefix("a "), read, write)
 
 
 def _boolean_as(true: str, false: str) -> Kind:
@@ -295,13 +295,13 @@ def either(first: Layout) -> Kind:
     return Kind(first.as_mapping.name, read, first.as_mapping.write)
 
 
-def lenient(kind: Kind) -> Kind:
-    """The same, but what cannot be read is None."""
+def lenient(kind: Kind, otherwise: Any = None) -> Kind:
+    """The same, but what cannot be read is None or something else."""
 
     def read(node: Node) -> Any:
         try:
             return kind.read(node)
         except Refused:
-            return None
+            return otherwise
 
     return Kind(kind.name, read, kind.write)

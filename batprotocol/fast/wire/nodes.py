@@ -10,10 +10,14 @@ from __future__ import annotations
 import re
 from typing import Any, Final, TypeAlias
 
-import yaml
-from yaml.cyaml import CParser  # type: ignore[attr-defined]  # it is what the module is for
+from batprotocol.errors import DecodeError, PackageMissing
 
-from batprotocol.errors import DecodeError
+try:
+    import yaml
+    from yaml.cyaml import CParser  # type: ignore[attr-defined]  # it is what the module is for
+except ImportError:
+    sentence = "YAML needs the package pyyaml, built with libyaml: pip install 'batprotocol[fast]'"
+    raise PackageMissing(sentence) from None
 
 __all__ = ["LARGEST", "MappingNode", "Node", "Refused", "ScalarNode", "SequenceNode", "compose"]
 

@@ -102,7 +102,7 @@ _SPECIAL: Final[Mapping[tuple[type[Any], str], Callable[[Reading], Kind]]] = {
     (v.VMConfiguration, "pci_addrs"): _devices(v.PCIAddress),
     (v.MigrateVM, "parameter"): _parameter(v.MigrateParameter),
     (v.EvacuateNode, "parameter"): _parameter(v.EvacuateParameter),
-    (v.Quit, "list"): lambda reading: k.lenient(k.list_of(part_of(v.TaskOptions, reading))),
+    (v.Quit, "list"): lambda reading: k.lenient(k.list_of(part_of(v.TaskOptions, reading)), v.Quit().list),
     (v.Result, "id"): _always(k.lenient(k.TEXT)),
     (v.Result, "scheduler"): _always(k.lenient(k.TEXT)),
     (v.VMResult, "details"): _always(k.lenient(k.TEXT)),
