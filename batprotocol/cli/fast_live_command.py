@@ -156,7 +156,8 @@ def _times(command: _Command) -> _Command:
     callback=_shares,
     help="How much of a node's memory bandwidth machines of such names use; others 0.05 to 0.5, by chance.",
 )
-def node(hosts: tuple[str, ...], **options: Any) -> None:
+@click.option("-v", "--verbose", is_flag=True, help="Tell what is done, on standard error.")
+def node(hosts: tuple[str, ...], verbose: bool, **options: Any) -> None:
     """Be the nodes called HOST, to test a scheduler with: nothing is started anywhere.
 
     Each has an agent, a migration framework, mmbwmon, and machines in memory with processes of MPI in them. They answer
@@ -173,7 +174,8 @@ def node(hosts: tuple[str, ...], **options: Any) -> None:
 
     times = {deed: options.pop(f"{deed}_time") for deed in DEEDS}
     broker = _broker(options)
-    work.node(hosts, broker, times={deed: time for deed, time in times.items() if time is not None}, **options)
+    given = {deed: time for deed, time in times.items() if time is not None}
+    work.node(hosts, broker, verbose, times=given, **options)
 
 
 # batproto fast watch

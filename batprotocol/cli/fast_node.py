@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import Any
 
@@ -13,8 +14,9 @@ from batprotocol.fast.runtime.broker import Broker
 __all__ = ["node"]
 
 
-def node(hosts: tuple[str, ...], broker: Broker, **settings: Any) -> None:
+def node(hosts: tuple[str, ...], broker: Broker, verbose: bool, **settings: Any) -> None:
     """Be these nodes."""
+    logging.basicConfig(format="batproto: %(message)s", level=logging.INFO if verbose else logging.WARNING)
 
     def tell(nodes: Nodes) -> None:
         count = number_of(len(nodes.agents), "node")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 import sys
 import tempfile
 import time
@@ -22,10 +23,16 @@ from brokers import Mosquitto
 from fast_nodes import nodes, own_sockets, own_threads
 
 from batprotocol import PeerSilent, TaskFailed
-from batprotocol.fast import Call, Cluster, Topic, decode
+from batprotocol.fast import Call, Cluster, Result
 from batprotocol.fast.messages import RESULTS
-from batprotocol.fast.recording import Recorded, read_line
-from batprotocol.fast.values import Result, VMConfiguration
+from batprotocol.fast.runtime.cluster import Heard
+
+DEEDS = ("start", "stop", "suspend", "resume", "migrate")
+OPTIONS = [
+    "--verbose",
+    *(option for deed in DEEDS for option in ("--fail", f"{deed}:0.05")),
+    *("--start-time", "0.01-0.05", "--migrate-time", "0.01-0.05", "--stop-time", "0-0.01", "--seed", "1"),
+]
 
 
 @dataclass
@@ -33,9 +40,10 @@ class Outcome:
     """What became of a storm.
 
     Attributes:
-        ends: how many tasks ended how, by the words of their tasks: "success", "error" or "time-out".
-        unsettled: how many tasks had neither a result nor a time-out in the end.
-        results: how many results the broker was seen to carry for each task; it was not there all the time.
+        ends: how many tasks ended how, by the results that they should have: "success", "error" or "time-out".
+        calls: all tasks.
+        told: how often the scheduler was told the result of each.
+        deeds: how often the nodes did each thing, by the id of its task.
         seconds: how long it took.
         threads: the threads that were left.
         sockets: the sockets that were left.
@@ -43,10 +51,40 @@ class Outcome:
 
     ends: Counter[tuple[str, str]] = field(default_factory=Counter)
     calls: list[Call[Any]] = field(default_factory=list)
-    told: Counter[tuple[str, str]] = field(default_factory=Counter)
+    told: Counter[str] = field(default_factory=Counter)
+    deeds: Counter[tuple[str, str]] = field(default_factory=Counter)
     seconds: float = 0.0
     threads: Sequence[str] = ()
     sockets: Sequence[str] = ()
+
+    @property
+    def unsettled(self) -> int:
+        """How many tasks have neither a result nor a time-out."""
+        return sum(not call.done() for call in self.calls)
+
+    @property
+    def twice(self) -> list[Any]:
+        """What was done twice, or told twice."""
+        return [each for count in (self.deeds, self.told) for each, times in count.items() if times > 1]
+
+    def contradictions(self) -> list[Call[Any]]:
+        """Tasks whose result is not what the nodes have done."""
+        done = Counter(id for id, _ in self.deeds)
+        return [
+            call
+            for call in self.calls
+            if not isinstance(call.exception(), PeerSilent) and (done[call.task.id] != (call.exception() is None))
+        ]
+
+    def __str__(self) -> str:
+        total = Counter(end for (_, end), times in self.ends.items() for _ in range(times))
+        lines = [f"{len(self.calls)} tasks in {self.seconds:.1f} s: {dict(total)}, {self.unsettled} unsettled"]
+        for word in sorted({word for word, _ in self.ends}):
+            ends = {end: times for (each, end), times in self.ends.items() if each == word}
+            lines += [f"  {word}: {ends}"]
+        lines.append(f"done or told twice: {len(self.twice)}, against their results: {len(self.contradictions())}")
+        lines.append(f"left: {len(self.threads)} threads, {len(self.sockets)} sockets")
+        return "\n".join(lines)
 
 
 class Storm:
@@ -77,7 +115,7 @@ class Storm:
         names = f"vm{2 * number}", f"vm{2 * number + 1}"
         places = [self.hosts[(number * 7 + shift) % len(self.hosts)] for shift in range(4)]
         node = self.cluster.node
-        started = [await self.tried(node(places[each]).start(VMConfiguration(vm_name=names[each]))) for each in (0, 1)]
+        started = [await self.tried(node(places[each]).start(names[each])) for each in (0, 1)]
         if not all(started):
             return
         if await self.tried(node(places[0]).suspend(names[0])):
@@ -94,23 +132,18 @@ class Storm:
 
 
 def storm(hosts: int, machines: int, at_once: int, timeout: float, kills: int, folder: Path) -> Outcome:
-    """Let it storm."""
+    """Let it storm over so many hosts and machines, so many of them at once, and kill the broker so many times."""
     outcome = Outcome()
     names = [f"node-{number:02}" for number in range(hosts)]
-    options = [option for deed in ("start", "stop", "suspend", "resume", "migrate") for option in ("--fail", f"{deed}:0.05")]
-    times = ["--start-time", "0.01-0.05", "--migrate-time", "0.01-0.05", "--stop-time", "0-0.01"]
     sockets = own_sockets()
     began = time.monotonic()
-    recording = folder / "said.jsonl"
 
-    def heard(message: Any) -> None:
-        if isinstance(message.message, Result) and message.message.id:
-            outcome.told[message.topic.name, message.message.id] += 1
+    def heard(message: Heard) -> None:
+        if isinstance(message.message, Result) and message.message.id is not None:
+            outcome.told[message.message.id] += 1
 
     async def run(cluster: Cluster, broker: Mosquitto) -> None:
-        its = Storm(cluster, names, outcome)
-        turn = asyncio.Semaphore(at_once)
-        done = 0
+        its, turn, done = Storm(cluster, names, outcome), asyncio.Semaphore(at_once), 0
 
         async def one(number: int) -> None:
             nonlocal done
@@ -125,12 +158,31 @@ def storm(hosts: int, machines: int, at_once: int, timeout: float, kills: int, f
             await asyncio.to_thread(broker.restart, 0.2)
         await lives
 
-    with Mosquitto(folder) as broker, nodes(names, broker.address, *times, *options, "--seed", "1") as process:
-        with Cluster(broker.address, timeout=timeout, on_message=heard) as cluster:
-            asyncio.run(run(cluster, broker))
-        process.terminate()
-        process.wait(20)
+    with (
+        Mosquitto(folder) as broker,
+        nodes(names, broker.address, *OPTIONS, log=folder / "nodes.log"),
+        Cluster(broker.address, timeout=timeout, on_message=heard) as cluster,
+    ):
+        asyncio.run(run(cluster, broker))
+    for id, deed in re.findall(r"^batproto: node-\d+: task (\w+): (.*)$", (folder / "nodes.log").read_text(), re.M):
+        outcome.deeds[id, deed] += 1
     outcome.seconds = time.monotonic() - began
     outcome.threads = own_threads()
     outcome.sockets = sorted(own_sockets() - sockets)
     return outcome
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--nodes", type=int, default=50)
+    parser.add_argument("--machines", type=int, default=1000)
+    parser.add_argument("--at-once", type=int, default=50, help="how many pairs of machines live at once")
+    parser.add_argument("--timeout", type=float, default=20.0)
+    parser.add_argument("--kills", type=int, default=2)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        print(storm(given.nodes, given.machines, given.at_once, given.timeout, given.kills, Path(folder)))
+
+
+if __name__ == "__main__":
+    main()

@@ -111,7 +111,7 @@ def test_a_broker_that_is_killed_is_waited_for(own_mosquitto: Mosquitto, caplog:
         other.publish("a", b"after", 2)
         heard.wait_for(lambda payloads: b"after" in payloads)
     assert changes == [True, False, True, False]
-    assert "trying again every second" in caplog.text
+    assert "is gone: trying again every second" in caplog.text
     assert "is there again" in caplog.text
 
 

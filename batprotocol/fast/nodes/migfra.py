@@ -10,9 +10,11 @@ It must not know of MQTT, only of what it is given to publish with.
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -45,10 +47,16 @@ from batprotocol.fast.values import (
     VMToStop,
 )
 
+logger = logging.getLogger("batprotocol.fast.nodes")
+
 __all__ = ["Hooks", "MigrationFramework"]
 
 REMEMBERED: Final = 100_000
 """How many tasks are remembered, so that what a broker delivers again is known."""
+
+
+_TASK: Final = ContextVar("task", default="")
+"""The id of the task that something is done for."""
 
 
 class Hooks(Protocol):
@@ -87,8 +95,7 @@ class MigrationFramework:
         start: runs a coroutine beside the others.
         changed: called when machines have started, stopped or moved.
 
-    Attributes:
-        done: how many tasks were done, which a test compares with how many were sent.
+    What is done is logged as `batprotocol.fast.nodes`, with the id of its task.
     """
 
     def __init__(
@@ -102,7 +109,6 @@ class MigrationFramework:
         changed: Callable[[], None],
     ) -> None:
         self.host = host
-        self.done = 0
         self._hypervisors = hypervisors
         self._luck = luck
         self._hooks = hooks
@@ -162,13 +168,13 @@ class MigrationFramework:
         if not entries and not isinstance(task, EvacuateNode):
             self._complain("Empty task container executed.", task.id)
             return
+        _TASK.set(task.id or "without id")
         running = []
         for entry in entries:
             running.append(asyncio.ensure_future(self._do(entry)))
             if entry.options.concurrent_execution is False:
                 await asyncio.wait(running[-1:])
         done = await asyncio.gather(*running)
-        self.done += 1
         results = [each for each in done if each is not None]
         if len(results) == len(done):
             self._publish(Result(RESULTS[type(task)], results, id=task.id))
@@ -193,6 +199,7 @@ class MigrationFramework:
         if fate.fails:
             raise Refusal(f"failed to {deed} '{name}': asked for with --fail {deed}")
         act()
+        logger.info("%s: task %s: %s %s", self.host, _TASK.get(), deed, name)
         self._changed()
         if fate.is_silent:
             raise _Silence

@@ -39,6 +39,9 @@ KEEPALIVE: Final = 60
 PAUSE: Final = 1.0
 """Seconds between two attempts to connect again, as in the programs of FaST."""
 
+GRACE: Final = 1.2
+"""Seconds after which a broker that was killed is told something: who subscribes needs the pause to be there again."""
+
 TICK: Final = 1.0
 """Seconds after which paho is asked whether the broker is still there."""
 
@@ -113,14 +116,17 @@ class Connection:
         self._on_message = on_message
         self._on_change = on_change
         self._on_tick = on_tick
-        self._client = self._made(will)
+        self._will = will
+        self._client = self._made()
         self._wanted: deque[tuple[str, bytes, int]] = deque()
         self._changed = threading.Condition()
-        self._on_the_way: set[int] = set()
+        self._on_the_way: dict[int, tuple[str, bytes, int]] = {}
         self._window = WINDOW
         self._largest = LARGEST
         self._ready = False
         self._was_there = False
+        self._forgotten = False
+        self._silent_until = 0.0
         self.refusal = ""
         self._leaving: float | None = None
         self._end: ProtocolError | None = None
@@ -128,7 +134,7 @@ class Connection:
         self._wake, self._waker = socket.socketpair()
         self._thread = threading.Thread(target=self._run, name="batprotocol MQTT", daemon=True)
 
-    def _made(self, will: Will | None) -> Client:
+    def _made(self) -> Client:
         try:
             from paho.mqtt.client import Client, MQTTv5
             from paho.mqtt.enums import CallbackAPIVersion
@@ -138,8 +144,8 @@ class Connection:
         client.username_pw_set(self.broker.username, self.broker.password)
         if self.broker.tls is not None:
             client.tls_set_context(self.broker.tls)
-        if will is not None:
-            client.will_set(will.topic, will.payload, will.qos)
+        if self._will is not None:
+            client.will_set(self._will.topic, self._will.payload, self._will.qos)
         client.max_inflight_messages_set(0)  # it is this class that waits
         client.connect_async(self.broker.host, self.broker.port, KEEPALIVE, properties=_expiry("CONNECT", SESSION))
         client.on_socket_open = _send_at_once
@@ -236,22 +242,29 @@ class Connection:
     # The thread
 
     def _run(self) -> None:
-        client = self._client
         try:
             while self._goes_on():
                 try:
-                    client.reconnect()
-                    self._stay(client)
+                    self._client.reconnect()
+                    self._stay(self._client)
                 except (OSError, UnicodeError) as error:
                     self._missed(f"there is no broker at {self.broker}: {_reason(error)}")
                 except Exception as error:  # paho's, of what is no MQTT
                     self._missed(f"what is at {self.broker} does not speak MQTT: {error}")
                 self._set_ready(False)
-                self._pause()
+                if self._forgotten:
+                    self._begin_anew()
+                else:
+                    self._pause()
         finally:
-            client.on_connect = client.on_subscribe = client.on_disconnect = None
-            client.on_message = client.on_publish = None
             del self._client  # paho closes its sockets when nobody knows it any more
+
+    def _begin_anew(self) -> None:
+        """The broker was killed, and knows nothing of what was on its way to it: send all that again."""
+        self._wanted.extendleft(reversed(self._on_the_way.values()))
+        self._on_the_way.clear()
+        self._forgotten = False
+        self._client = self._made()
 
     def _goes_on(self) -> bool:
         return self._leaving is None and self._end is None
@@ -270,7 +283,9 @@ class Connection:
 
     def _tick(self) -> float:
         """How long to wait at most; more than nothing."""
-        return TICK if self._on_tick is None else max(0.001, min(TICK, self._on_tick()))
+        tick = TICK if self._on_tick is None else min(TICK, self._on_tick())
+        silence = self._silent_until - time.monotonic()
+        return max(0.001, min(tick, silence) if silence > 0 else tick)
 
     def _stay(self, client: Client) -> None:
         """Move messages until the connection is lost or left."""
@@ -302,13 +317,13 @@ class Connection:
 
     def _feed(self, client: Client) -> None:
         """Give paho what is to be published, as much as may be on its way."""
-        if not self._wanted:
+        if not self._wanted or time.monotonic() < self._silent_until:
             return
         while self._ready and self._wanted and len(self._on_the_way) < self._window:
             topic, payload, qos = self._wanted[0]  # it stays there, so that it is missing until it is on its way
             number = client.publish(topic, payload, qos).mid
             if qos:
-                self._on_the_way.add(number)
+                self._on_the_way[number] = topic, payload, qos
             self._wanted.popleft()
         self._tell_when_done()
 
@@ -344,6 +359,12 @@ class Connection:
         if reason.is_failure:
             self._missed(f"the broker at {self.broker} refuses the connection: {reason}")
             return
+        if self._was_there and not flags.session_present:
+            self._silent_until = time.monotonic() + GRACE
+            if self._on_the_way:  # paho would send it at once, and end what it believes to be half done
+                self._forgotten = True
+                client.disconnect()
+                return
         self._window = min(WINDOW, getattr(properties, "ReceiveMaximum", WINDOW))
         self._largest = min(LARGEST, getattr(properties, "MaximumPacketSize", LARGEST) - 16)
         if self._subscriptions:
@@ -372,7 +393,8 @@ class Connection:
         if self._leaving is None:
             self._missed(f"what is at {self.broker} ended the connection: {reason}")
             if self._ready:
-                logger.warning("the broker at %s is gone: %s; trying again every second", self.broker, reason)
+                why = f" ({reason})" if flags.is_disconnect_packet_from_server else ""
+                logger.warning("the broker at %s is gone%s: trying again every second", self.broker, why)
         self._set_ready(False)
 
     def _received(self, client: Client, data: Any, message: MQTTMessage) -> None:
@@ -390,7 +412,7 @@ class Connection:
         self, client: Client, data: Any, number: int, reason: ReasonCode, properties: Properties | None
     ) -> None:
         if number in self._on_the_way:
-            self._on_the_way.remove(number)
+            del self._on_the_way[number]
             if reason.is_failure:
                 self.refusal = str(reason)
                 logger.warning("the broker at %s does not take a message: %s", self.broker, reason)
