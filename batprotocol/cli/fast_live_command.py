@@ -57,8 +57,9 @@ def _broker(options: dict[str, Any]) -> Broker:
     cafile, cert, key = options.pop("cafile"), options.pop("cert"), options.pop("key")
     try:
         broker = Broker.parse(address)
-        if username is not None:
-            broker = dataclasses.replace(broker, username=username, password=password)
+        if username is not None or password is not None:
+            name = broker.username if username is None else username
+            broker = dataclasses.replace(broker, username=name, password=password)
         if cafile or cert or key:
             context = ssl.create_default_context(cafile=cafile)
             if cert or key:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import queue
+import sys
 import time
 from contextlib import ExitStack
 from datetime import datetime
@@ -53,6 +54,7 @@ def watch(
         interrupts = stack.enter_context(Interrupts())
         file = None if record is None else stack.enter_context(open(record, "x", encoding="utf-8"))
         stack.enter_context(Connection(broker, dict.fromkeys(topics, 2), receive))
+        print(f"batproto: watching {' '.join(topics)} at {broker}", file=sys.stderr, flush=True)
         show = _Show(output, messages, file, Conversation() if check else None, json_lines, quiet)
         seen = 0
         while count is None or seen < count:
