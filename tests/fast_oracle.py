@@ -1,4 +1,4 @@
-"""What fast-lib wrote, accepted and refused, and what was recorded of it: all of it where it lies beside, else a part."""
+"""What fast-lib wrote, accepted and refused, and what was recorded: all of it where it lies beside, else a part."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def _made(cls: Any, fields: dict[str, Any]) -> Any:
 def _task(fields: dict[str, Any]) -> Any:
     cls, key = TASKS[fields["task"]]
     kind = fields["task"].split()[0].capitalize()
-    around = {name: fields[name] for name in ("id", "concurrent-execution") if name in fields}
+    around: dict[str, Any] = {name: fields[name] for name in ("id", "concurrent-execution") if name in fields}
     tasks = [_completed(task, kind) for task in fields["tasks"]]
     if key:
         return _made(cls, {key: tasks, **around})
@@ -206,6 +206,7 @@ def _result(fields: dict[str, Any], golden: Golden) -> v.VMResult:
         message = read(golden)
         found = message if isinstance(message, v.VMResult) else message.list[0]
         times = found.time_measurement
+        assert times is not None
         assert set(times) == set(fields["timers"])
     return v.VMResult(fields["vm-name"], fields["status"], fields.get("details"), times)
 
@@ -246,8 +247,7 @@ def _kept(value: Any) -> Any:
     from batprotocol.fast.wire.json import tree_of
 
     tree = tree_of(value)
-    for unread in ("message", "host", "scheduler", "process-id", "time-measurement"):
-        if unread != "process-id" or isinstance(value, v.VMResult):
-            if unread != "time-measurement" or isinstance(value, v.VMResult):
-                tree.pop(unread, None)
-    return tree
+    unread = ["message", "host", "scheduler"]
+    if isinstance(value, v.VMResult):
+        unread += ["process-id", "time-measurement"]
+    return {name: each for name, each in tree.items() if name not in unread}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from batprotocol.fast import values as v
-from batprotocol.fast.conversation.state import LARGEST, Memory, State, Waiting
+from batprotocol.fast.conversation import state as limits
+from batprotocol.fast.conversation.state import Memory, State, Waiting
 
 __all__ = ["PATIENCE", "Agents"]
 
@@ -70,7 +71,7 @@ class Agents:
         waiting = state.wait(
             PATIENCE, "mmbwmon.unanswered", "mmbwmon.open", f"{_WORDS[type(message)]} of mmbwmon on {node}"
         )
-        self._asked[key] = [*(self._asked.get(key) or []), _Request(message, waiting)][-LARGEST:]
+        self._asked[key] = [*(self._asked.get(key) or []), _Request(message, waiting)][-limits.LARGEST :]
 
     def answered(self, node: str, message: v.FastMessage, state: State) -> None:
         """Mmbwmon answers: the first request that this fits, or the first one of all."""

@@ -69,7 +69,7 @@ class Machines:
         if known in _GONE:
             state.report("vm.not-started", path, f"{name!r} {_GONE[known]} on {node}")
         elif known is None and self._started.get(name) is None:
-            state.report("vm.not-started", path, f"{name!r} was not started on {node}")
+            state.report("vm.not-started", path, f"nothing said so far has started {name!r}")
         elif known == "running" and isinstance(task, v.ResumeVM):
             state.report("vm.not-suspended", path, f"{name!r} runs on {node}")
         elif known == "suspended" and isinstance(task, v.SuspendVM):

@@ -32,9 +32,9 @@ class Memory(Generic[Key, Thing]):
     (None, 3)
     """
 
-    def __init__(self, largest: int = LARGEST) -> None:
+    def __init__(self, largest: int = 0) -> None:
         self._things: OrderedDict[Key, Thing] = OrderedDict()
-        self._largest = largest
+        self._largest = largest or LARGEST
 
     def __setitem__(self, key: Key, thing: Thing) -> None:
         self._things[key] = thing

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from batprotocol.fast import values as v
+from batprotocol.fast.conversation import state as limits
 from batprotocol.fast.conversation.machines import Machines, names_of
 from batprotocol.fast.conversation.pscom import Pscom
-from batprotocol.fast.conversation.state import LARGEST, Memory, State, Waiting
+from batprotocol.fast.conversation.state import Memory, State, Waiting
 from batprotocol.fast.messages import RESULTS, route_of
 
 __all__ = ["PATIENCE", "Tasks"]
@@ -75,7 +76,7 @@ class Tasks:
                 state.report("task.id-twice", "id", f"{task.id!r} is the id of a task that {node} has not answered yet")
             self._machines.asked(node, task, state)
         there.append(_Asked(node, task, state.wait(seconds, "task.unanswered", "task.open", text)))
-        self._asked[node] = there[-LARGEST:]
+        self._asked[node] = there[-limits.LARGEST :]
         if isinstance(task, v.MigrateVM):
             self._pscom.migrating(task, state)
 

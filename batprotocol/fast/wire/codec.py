@@ -6,14 +6,13 @@ its own words. It must not know of MQTT.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from itertools import takewhile
 from typing import Any, Final, TypeAlias, get_args
 
 from msgspec.structs import replace
 
-from batprotocol.errors import EncodeError, shown
+from batprotocol.errors import DecodeError, EncodeError, shown
 from batprotocol.fast import values as v
 from batprotocol.fast.messages import ROUTES, routes_on
 from batprotocol.fast.topics import Channel, Topic
@@ -118,7 +117,12 @@ _Which: TypeAlias = "type[Any] | Callable[[Node], type[Any]]"
 
 
 def _decode(which: _Which, payload: bytes, dialect: Reading) -> Any:
-    if isinstance(which, type) and _speaks_words(which, dialect, payload):
+    if which is v.PscomRequest and dialect == "any":  # words, but for those that are the specification's YAML
+        try:
+            return _decode(which, payload, "specification")
+        except DecodeError:
+            return decode_words(v.PscomRequest, payload)
+    if isinstance(which, type) and _speaks_words(which, dialect):
         return decode_words(which, payload)
     node = compose(payload)
     try:
@@ -215,11 +219,6 @@ def _tree(message: Any, dialect: Dialect) -> dict[str, Tree]:
 # What is no YAML
 
 
-def _speaks_words(cls: type[Any], dialect: Reading, payload: bytes = b"") -> bool:
+def _speaks_words(cls: type[Any], dialect: Reading) -> bool:
     """Whether a message of this class is bare words. The requests to pscom are YAML in the specification only."""
-    if cls is v.PscomRequest:
-        return dialect == "fastlib" or (dialect == "any" and not _SPECIFIED_REQUEST.match(payload[:100]))
-    return cls is v.PscomResponse
-
-
-_SPECIFIED_REQUEST: Final = re.compile(rb"\s*(?:---\s*)?task\s*:")
+    return cls is v.PscomResponse or (cls is v.PscomRequest and dialect == "fastlib")

@@ -159,8 +159,14 @@ def _double(value: float) -> float:
         raise _cannot("a number that a double can hold", value) from None
 
 
-REAL: Final = _real_as(lambda value: f"{value:.16g}")
-"""A double with the 16 digits that fast-lib writes. Infinities and NaN are written so that they can be read again."""
+def _in_16_digits(value: float) -> str:
+    text = f"{value:.16g}"
+    return text if math.isfinite(float(text)) else repr(value)
+
+
+REAL: Final = _real_as(_in_16_digits)
+"""A double with the 16 digits that fast-lib writes. Infinities, NaN, and what these digits make infinite are written so
+that they can be read again."""
 REAL_EXACT: Final = _real_as(repr)
 
 
