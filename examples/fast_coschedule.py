@@ -6,7 +6,7 @@ together need more than the node has, the newcomer swaps its place with a job of
 where that would not help, it is frozen until its neighbour has ended.
 
     batproto fast node node-a node-b &
-    python examples/fast_coschedule.py node-a node-b
+    python examples/fast_coschedule.py 127.0.0.1:1883 node-a node-b
 """
 
 from __future__ import annotations
@@ -36,7 +36,13 @@ class Job:
     node: str = ""
     slot: int = 0
     use: float = 0.0
+    is_started: bool = False
     is_frozen: bool = False
+
+    @property
+    def runs(self) -> bool:
+        """Whether its machine is there, and gets CPU time."""
+        return self.is_started and not self.is_frozen
 
 
 @dataclass
@@ -79,10 +85,12 @@ class CoScheduler(FastScheduler):
         try:
             await self.node(node).start(machine)
             async with self.measuring:
+                job.is_started = True
                 await self.find_its_place(job)
             await asyncio.sleep(job.seconds)
             await self.wait_for_thaw(job)
             async with self.measuring:
+                job.is_started = False
                 await self.node(job.node).stop(job.name)
             self.finished.append(job.name)
         except TaskFailed as error:
@@ -92,10 +100,10 @@ class CoScheduler(FastScheduler):
     async def find_its_place(self, job: Job) -> None:
         """Measure what a new job uses, and swap or freeze it if that is more than its neighbour leaves."""
         neighbour = self.neighbour(job)
-        if neighbour is not None and not neighbour.is_frozen:
+        if neighbour is not None and neighbour.runs:
             await self.node(job.node).suspend(neighbour.name)
         response = await self.node(job.node).measure(CORES[1 - job.slot])
-        if neighbour is not None and not neighbour.is_frozen:
+        if neighbour is not None and neighbour.runs:
             await self.node(job.node).resume(neighbour.name)
         job.use = 1 - response.result
         if neighbour is None or self.use_of(job.node) <= LIMIT:
@@ -113,11 +121,12 @@ class CoScheduler(FastScheduler):
 
     def partner(self, job: Job) -> Job | None:
         """The job that can swap its place with this one, so that both nodes can go on: of the least loaded node."""
-        others = [other for other in self.slots.values() if other and other.node != job.node and other.use]
+        others = [other for other in self.slots.values() if other is not None and other.node != job.node]
         fitting = [
             other
             for other in others
-            if not other.is_frozen
+            if other.runs
+            and other.use > 0
             and self.use_of(other.node) - other.use + job.use <= LIMIT
             and self.use_of(job.node) - job.use + other.use <= LIMIT
         ]
@@ -145,11 +154,10 @@ class CoScheduler(FastScheduler):
     def use_of(self, node: str) -> float:
         """What the jobs of a node use that run."""
         found = (self.slots[node, slot] for slot in (0, 1))
-        return sum(job.use for job in found if job is not None and not job.is_frozen)
+        return sum(job.use for job in found if job is not None and job.runs)
 
 
 if __name__ == "__main__":
-    jobs = [Job(f"job{number}", seconds=1.0) for number in range(8)]
-    scheduler = CoScheduler(nodes=sys.argv[1:], jobs=jobs)
-    run(scheduler)
+    scheduler = CoScheduler(nodes=sys.argv[2:], jobs=[Job(f"job{number}", seconds=1.0) for number in range(8)])
+    run(scheduler, sys.argv[1])
     print(f"finished: {len(scheduler.finished)}, migrated: {scheduler.migrated}, frozen: {scheduler.frozen}")

@@ -59,7 +59,7 @@ class Ledgers(RuleBasedStateMachine):
         self.heard: set[tuple[str, str]] = set()
 
     def added(self, host: str, message: FastMessage, patience: float) -> Call[Any]:
-        call = Call(host, message, patience, self.now + patience)
+        call: Call[Any] = Call(host, message, patience, self.now + patience)
         self.ledger.add(call)
         self.waiting.append(call)
         return call

@@ -92,7 +92,8 @@ for number in range(50):
 
 
 def test_a_broker_that_is_killed_is_waited_for(own_mosquitto: Mosquitto, caplog: pytest.LogCaptureFixture) -> None:
-    heard, changes = Heard(), []
+    heard = Heard()
+    changes: list[bool] = []
     with (
         Connection(own_mosquitto.address, {"a": 2}, heard) as one,
         Connection(own_mosquitto.address, {}, nothing, on_change=changes.append) as other,

@@ -30,7 +30,7 @@ class Anything(Hypervisors):
     def _nothing(self, *arguments: Any, **options: Any) -> None:
         return None
 
-    start = stop = suspend = resume = repin = migrate = check_migration = _nothing  # type: ignore[assignment]
+    start = stop = suspend = resume = repin = migrate = check_migration = _nothing
 
 
 class Never(Hypervisors):
@@ -39,7 +39,7 @@ class Never(Hypervisors):
     def _refuse(self, *arguments: Any, **options: Any) -> Any:
         raise Refusal("Dummy_hypervisor is set to throw always if called.")
 
-    start = stop = suspend = resume = repin = migrate = check_migration = spread = _refuse  # type: ignore[assignment]
+    start = stop = suspend = resume = repin = migrate = check_migration = spread = _refuse
 
 
 class Hooks:

@@ -56,7 +56,7 @@ class Call(Future[_Answer], Generic[_Answer]):
         deadline: when they are over, on the clock of `time.monotonic`.
     """
 
-    def __init__(self, host: str, task: FastMessage, timeout: float, deadline: float) -> None:
+    def __init__(self, host: str, task: Any, timeout: float, deadline: float) -> None:
         super().__init__()
         self.host = host
         self.task = task

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Final, TypeAlias
 
 from batprotocol.errors import DecodeError, SchedulerError
 from batprotocol.fast.conversation import Violation
@@ -33,6 +33,10 @@ from batprotocol.methods import expect_known, expect_method, is_computed
 logger = logging.getLogger("batprotocol.fast")
 
 __all__ = ["METHODS", "RESULT_METHODS", "FastScheduler", "method_for"]
+
+
+Told: TypeAlias = Coroutine[Any, Any, None] | None
+"""What a method gives that is told something: nothing, or if it is `async def`, what runs beside the others."""
 
 
 class FastScheduler:
@@ -95,72 +99,73 @@ class FastScheduler:
         Unless this is overridden, the scheduler runs until `stop` is called, or a signal comes.
         """
 
-    def on_connected(self) -> None:
+    def on_connected(self) -> Told:
         """The broker is there: at the beginning, and again each time when it was gone."""
 
-    def on_disconnected(self) -> None:
+    def on_disconnected(self) -> Told:
         """The broker is gone. What is sent meanwhile is kept; `on_connected` tells when it is there again."""
 
-    def on_vm_started(self, host: str, message: Result) -> None:
+    def on_vm_started(self, host: str, message: Result) -> Told:
         """A node has started machines. As with all results: also when it could not, as `message.is_success` tells."""
 
-    def on_vm_stopped(self, host: str, message: Result) -> None:
+    def on_vm_stopped(self, host: str, message: Result) -> Told:
         """A node has stopped machines."""
 
-    def on_vm_suspended(self, host: str, message: Result) -> None:
+    def on_vm_suspended(self, host: str, message: Result) -> Told:
         """A node has suspended machines."""
 
-    def on_vm_resumed(self, host: str, message: Result) -> None:
+    def on_vm_resumed(self, host: str, message: Result) -> Told:
         """A node has resumed machines."""
 
-    def on_vm_migrated(self, host: str, message: Result) -> None:
+    def on_vm_migrated(self, host: str, message: Result) -> Told:
         """A machine was migrated from a node."""
 
-    def on_vm_repinned(self, host: str, message: Result) -> None:
+    def on_vm_repinned(self, host: str, message: Result) -> Told:
         """The virtual CPUs of a machine run elsewhere."""
 
-    def on_node_evacuated(self, host: str, message: Result) -> None:
+    def on_node_evacuated(self, host: str, message: Result) -> Told:
         """The machines of a node were migrated from it."""
 
-    def on_quit(self, host: str, message: Result) -> None:
+    def on_quit(self, host: str, message: Result) -> Told:
         """The migration framework of a node ends."""
 
-    def on_unknown(self, host: str, message: Result) -> None:
+    def on_unknown(self, host: str, message: Result) -> Told:
         """A migration framework could not read a task, or tells something else that is no result of one."""
 
-    def on_init(self, host: str, message: Init) -> None:
+    def on_init(self, host: str, message: Init) -> Told:
         """The agent of a node has started: it can be used, and its agent be configured."""
 
-    def on_configuration(self, host: str, message: Configuration) -> None:
+    def on_configuration(self, host: str, message: Configuration) -> Told:
         """The agent of a node accepts its configuration, or denies it."""
 
-    def on_kpi(self, host: str, message: KPI) -> None:
+    def on_kpi(self, host: str, message: KPI) -> Told:
         """The agent of a node reports its indicators."""
 
-    def on_mmbwmon_response(self, host: str, message: MmbwmonResponse) -> None:
+    def on_mmbwmon_response(self, host: str, message: MmbwmonResponse) -> Told:
         """Memory bandwidth was measured."""
 
-    def on_mmbwmon_stop_ack(self, host: str, message: MmbwmonStopAck) -> None:
+    def on_mmbwmon_stop_ack(self, host: str, message: MmbwmonStopAck) -> Told:
         """The processes of a cgroup are stopped."""
 
-    def on_mmbwmon_restart_ack(self, host: str, message: MmbwmonRestartAck) -> None:
+    def on_mmbwmon_restart_ack(self, host: str, message: MmbwmonRestartAck) -> Told:
         """The processes of a cgroup go on."""
 
-    def on_application_status(self, job_id: str, message: ApplicationStatus) -> None:
+    def on_application_status(self, job_id: str, message: ApplicationStatus) -> Told:
         """An application tells whether it can be migrated, and what it will report."""
 
-    def on_application_kpis(self, job_id: str, message: ApplicationKPIs) -> None:
+    def on_application_kpis(self, job_id: str, message: ApplicationKPIs) -> Told:
         """An application reports its progress."""
 
-    def on_timeout(self, call: Call[Any]) -> None:
+    def on_timeout(self, call: Call[Any]) -> Told:
         """No result of this task came in time; whoever waits for it gets `PeerSilent`."""
 
-    def on_undecodable(self, topic: Topic, payload: bytes, error: DecodeError) -> None:
+    def on_undecodable(self, topic: Topic, payload: bytes, error: DecodeError) -> Told:
         """Somebody said something to schedulers that is no message of FaST."""
 
-    def on_violation(self, violation: Violation) -> None:
+    def on_violation(self, violation: Violation) -> Told:
         """Somebody broke a rule, if `run` was given some. Unless this is overridden, it is logged."""
         logger.warning("%s", violation)
+        return None
 
 
 METHODS: Final[Mapping[type[FastMessage], str]] = {
