@@ -287,3 +287,19 @@ def test_any_text_is_an_address_or_told(text: str) -> None:
     except ValueError as error:
         broker, reason = None, str(error)
     assert broker.host if broker else reason.startswith("expected HOST")
+
+
+@pytest.mark.parametrize(
+    ("package", "code"),
+    [
+        ("paho", "fast.Cluster()"),
+        ("re2", "from batprotocol.fast.nodes.hypervisor import matching; matching('.*', [])"),
+    ],
+)
+def test_a_package_that_is_missing_is_told(package: str, code: str) -> None:
+    program = f"import sys; sys.modules[{package!r}] = None\nfrom batprotocol import fast\n{code}"
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=ENVIRONMENT, check=False, capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert "PackageMissing: " in done.stderr.splitlines()[-1]
+    assert "pip install 'batprotocol[fast]'" in done.stderr

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
+from batprotocol.errors import PackageMissing
+
 __all__ = ["CPUMap", "Hypervisors", "Machine", "Refusal", "matching", "name_in"]
 
 CPUMap: TypeAlias = tuple[tuple[int, ...], ...]
@@ -55,8 +57,11 @@ def matching(regex: str, names: Iterable[str]) -> tuple[str, ...]:
     >>> matching("vm[0-9]+", ["vm1", "vm22", "other"])
     ('vm1', 'vm22')
     """
-    import re2  # whoever writes an expression is a peer, and must not keep a node busy for ever
-
+    try:
+        import re2  # whoever writes an expression is a peer, and must not keep a node busy for ever
+    except ImportError:
+        sentence = "regular expressions of peers need the package google-re2: pip install 'batprotocol[fast]'"
+        raise PackageMissing(sentence) from None
     options = re2.Options()
     options.log_errors = False
     try:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
-from batprotocol.errors import EncodeError, PeerGone, PeerSilent, ProtocolError
+from batprotocol.errors import EncodeError, PackageMissing, PeerGone, PeerSilent, ProtocolError
 from batprotocol.fast.runtime.broker import Broker, Will
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Connection:
         refusal: why the broker did not take a message, "" if it took all.
 
     Raises:
-        ProtocolError: paho-mqtt is not installed.
+        PackageMissing: paho-mqtt is not installed.
 
     What is published while the broker is away is kept, and sent when it is there again; but nobody can know what a
     broker that was killed has delivered: such a message may come twice, or be lost. Those of quality of service 0 are
@@ -139,7 +139,7 @@ class Connection:
             from paho.mqtt.client import Client, MQTTv5
             from paho.mqtt.enums import CallbackAPIVersion
         except ImportError:
-            raise ProtocolError("FaST's messages need the package paho-mqtt: pip install 'batprotocol[fast]'") from None
+            raise PackageMissing("MQTT needs the package paho-mqtt: pip install 'batprotocol[fast]'") from None
         client = Client(CallbackAPIVersion.VERSION2, self.client_id, protocol=MQTTv5)
         client.username_pw_set(self.broker.username, self.broker.password)
         if self.broker.tls is not None:

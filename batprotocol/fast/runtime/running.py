@@ -47,7 +47,7 @@ def run(
         PeerGone, PeerSilent: there is no broker, or it refuses the connection. A broker that is lost later is waited
             for, and meanwhile tasks run out of time.
         SchedulerError: this is no scheduler, but for example its class.
-        ProtocolError: paho-mqtt is not installed.
+        PackageMissing: paho-mqtt is not installed.
         KeyboardInterrupt: SIGINT came. SystemExit(143): SIGTERM came. In the main thread, both are noticed even where
             SIGINT was inherited as ignored; signals that the program handles itself are left alone.
 
