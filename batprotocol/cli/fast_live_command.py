@@ -266,7 +266,8 @@ def send(
 ) -> None:
     """Send one message by hand: PAYLOAD to TOPIC.
 
-    It is checked first, sent as it is, and handed to the broker before the command ends.
+    It is checked first, and the broker has it when the command ends. It is sent as it is, but for the id that --wait
+    gives it.
 
     \b
     Examples:

@@ -233,6 +233,24 @@ def test_what_cannot_be_published_is_refused(mosquitto: Mosquitto) -> None:
         connection.publish("a", b"", 1)
 
 
+@pytest.mark.parametrize("topic", ["", "a/+", "#", "a\0", "\ud800", "a" * 65_536])
+def test_what_is_no_topic_is_refused(mosquitto: Mosquitto, topic: str) -> None:
+    with Connection(mosquitto.address, {}, nothing) as connection, pytest.raises(EncodeError, match="expected a topic"):
+        connection.publish(topic, b"", 1)
+
+
+@pytest.mark.parametrize("topic", ["", "a#", "#/a", "a+/b", "a\0", "\ud800"])
+def test_what_cannot_be_subscribed_to_is_refused(topic: str) -> None:
+    with pytest.raises(EncodeError, match="expected a topic"):
+        Connection("nowhere", {topic: 1}, nothing)
+
+
+@pytest.mark.parametrize("topic", ["a", "+", "#", "a/+/b/#", "/", "+/+"])
+def test_what_can_be_subscribed_to(mosquitto: Mosquitto, topic: str) -> None:
+    with Connection(mosquitto.address, {topic: 1}, lambda received: None) as connection:
+        assert connection.is_ready
+
+
 def test_a_fault_while_a_message_is_taken_does_not_end_the_connection(
     mosquitto: Mosquitto, caplog: pytest.LogCaptureFixture
 ) -> None:

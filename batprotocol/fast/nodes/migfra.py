@@ -116,11 +116,13 @@ class MigrationFramework:
         self._start = start
         self._changed = changed
         self._known: dict[tuple[str, bytes], None] = {}
+        self._has_quit = False
         self._payloads: asyncio.Queue[bytes] = asyncio.Queue()
 
     def take(self, payload: bytes) -> None:
-        """Take what came on the topic of its tasks."""
-        self._payloads.put_nowait(payload)
+        """Take what came on the topic of its tasks; once it was told to quit, nobody is there to take it."""
+        if not self._has_quit:
+            self._payloads.put_nowait(payload)
 
     async def serve(self) -> None:
         """Do what was asked for, until `quit` is."""
@@ -130,6 +132,7 @@ class MigrationFramework:
             if task is None:
                 continue
             if isinstance(task, Quit):
+                self._has_quit = True
                 self._publish(Result(RESULTS[Quit], [VMResult("n/a")], id=task.id))
                 await asyncio.gather(*running)
                 return

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
-from batprotocol.errors import EncodeError, PackageMissing, PeerGone, PeerSilent, ProtocolError
+from batprotocol.errors import EncodeError, PackageMissing, PeerGone, PeerSilent, ProtocolError, shown
 from batprotocol.fast.runtime.broker import Broker, Will
 
 if TYPE_CHECKING:
@@ -93,6 +93,8 @@ class Connection:
 
     Raises:
         PackageMissing: paho-mqtt is not installed.
+        EncodeError: something else than a topic is to be subscribed to.
+        ValueError: this is no address of a broker.
 
     What is published while the broker is away is kept, and sent when it is there again; but nobody can know what a
     broker that was killed has delivered: such a message may come twice, or be lost. Those of quality of service 0 are
@@ -111,6 +113,8 @@ class Connection:
         on_tick: Callable[[], float] | None = None,
     ) -> None:
         self.broker = Broker.parse(broker) if isinstance(broker, str) else broker
+        for each in subscriptions:
+            _expect_filter(each)
         self.client_id = client_id or f"batprotocol-{uuid.uuid4().hex[:12]}"
         self._subscriptions = dict(subscriptions)
         self._on_message = on_message
@@ -190,9 +194,10 @@ class Connection:
         """Publish a message: at once, or when the broker is there again.
 
         Raises:
-            EncodeError: it is larger than MQTT or this broker takes.
+            EncodeError: it is larger than MQTT or this broker takes, or this is no topic.
             ProtocolError: the connection was closed, or has ended.
         """
+        _expect_topic(topic)
         if len(payload) + len(topic) > self._largest:
             raise EncodeError(f"a message of {len(payload):,} bytes is too large: {self._largest:,} are the limit")
         with self._changed:
@@ -418,6 +423,28 @@ class Connection:
                 logger.warning("the broker at %s does not take a message: %s", self.broker, reason)
             self._feed(client)
             self._tell_when_done()
+
+
+def _expect_topic(topic: str) -> None:
+    """EncodeError unless something can be published there: paho's errors would come in the thread."""
+    _expect_name(topic)
+    if "+" in topic or "#" in topic:
+        raise EncodeError(f"expected a topic without + and #, got {shown(topic)}")
+
+
+def _expect_filter(topic: str) -> None:
+    """EncodeError unless one can subscribe to it: # is the last level, and + a whole one."""
+    _expect_name(topic)
+    levels = topic.split("/")
+    if "#" in "".join(levels[:-1]) or any(level not in ("+", "#") and {"+", "#"} & set(level) for level in levels):
+        raise EncodeError(f"expected a topic whose levels may be +, and # the last one, got {shown(topic)}")
+
+
+def _expect_name(topic: str) -> None:
+    if not topic or "\0" in topic or len(topic.encode("utf-8", "surrogatepass")) > 65_535:
+        raise EncodeError(f"expected a topic of 1 to 65,535 bytes without NUL, got {shown(topic)}")
+    if any("\ud800" <= character <= "\udfff" for character in topic):
+        raise EncodeError(f"expected a topic of Unicode characters, got {shown(topic)}")
 
 
 def _send_at_once(client: Client, data: Any, opened: Any) -> None:
