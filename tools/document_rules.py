@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Write the generated parts of docs/conversation.md: the automata drawn, and the table of rules.
+"""Write the generated parts of docs/conversation.md and docs/fast.md: automata drawn, and tables of topics and rules.
 
     tools/document_rules.py            # write them
     tools/document_rules.py --check    # exit 1 if they are not up to date
 
-What is between the markers comes from the tables of `batprotocol.conversation`; the rest is written by hand.
+What is between the markers comes from the tables of `batprotocol.conversation` and `batprotocol.fast`; the rest is
+written by hand.
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ from typing import Any
 # An installed batprotocol comes first; without one, it is the source tree that is documented.
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
-from batprotocol.conversation import RULE_SETS, RULES
+from batprotocol.conversation import CATALOGUE
 from batprotocol.conversation.automaton import HOSTS, JOBS, REGISTRATION
 from batprotocol.conversation.events import PHASES
+from batprotocol.fast.conversation import CATALOGUE as FAST
+from batprotocol.fast.messages import ROUTES
 from batprotocol.model import BATSIM_TO_EDC
+from batprotocol.rules import Catalogue
 
-DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "conversation.md"
+DOCUMENTS = Path(__file__).resolve().parent.parent / "docs"
 MANY = 4
 """So many events of one arrow are spelled out; of more, only how many there are, below the drawing."""
 
@@ -65,44 +69,62 @@ def spoken(event: type[Any]) -> str:
     return f"{event.__name__.removesuffix('Event')} ({'Batsim' if event in BATSIM_TO_EDC else 'EDC'})"
 
 
-def rules() -> str:
+def rules(catalogue: Catalogue) -> str:
     """All rules as a Markdown table."""
-    sets = list(RULE_SETS)
+    sets = list(catalogue.rule_sets)
     lines = [f"| rule | {' | '.join(sets)} | what is wrong, and the way out |", f"|---|{'---|' * len(sets)}---|"]
-    for rule in RULES.values():
-        severities = " | ".join(RULE_SETS[name].get(rule.id, "off") for name in sets)
+    for rule in catalogue.rules.values():
+        severities = " | ".join(catalogue.rule_sets[name].get(rule.id, "off") for name in sets)
         explanation = rule.explanation.replace("|", "\\|")
         lines.append(f"| `{rule.id}` | {severities} | **{rule.title}.** {explanation} |")
     return "\n".join(lines)
 
 
-def parts() -> dict[str, str]:
-    """The generated parts by the names of their markers."""
+def routes() -> str:
+    """What travels where in FaST, as a Markdown table."""
+    lines = ["| message | `task` | topic | from | to | QoS | retained |", "|---|---|---|---|---|---|---|"]
+    for route in ROUTES:
+        task = f"`{route.task}`" if route.task else ""
+        way = (
+            f"`{route.channel}` | {route.sender} | {route.receiver} | {route.qos} | {'yes' if route.retained else 'no'}"
+        )
+        lines.append(f"| `{route.message.__name__}` | {task} | {way} |")
+    return "\n".join(lines)
+
+
+def parts() -> dict[str, dict[str, str]]:
+    """The generated parts of each document by the names of their markers."""
     tables: dict[str, Table] = {"phases": PHASES, "jobs": JOBS, "hosts": HOSTS, "registration": REGISTRATION}
-    return {**{name: drawn(name, table) for name, table in tables.items()}, "rules": rules()}
+    return {
+        "conversation.md": {**{name: drawn(name, table) for name, table in tables.items()}, "rules": rules(CATALOGUE)},
+        "fast.md": {"routes": routes(), "rules": rules(FAST)},
+    }
 
 
-def generated(document: str) -> str:
+def generated(path: Path, document: str) -> str:
     """The document with its generated parts brought up to date."""
-    for name, text in parts().items():
+    for name, text in parts()[path.name].items():
         marker = re.compile(rf"(<!-- generated: {name} -->\n).*?(<!-- end of {name} -->)", re.DOTALL)
         place = marker.search(document)
         if not place:
-            raise SystemExit(f"{DOCUMENT}: there is no place marked `generated: {name}`")
+            raise SystemExit(f"{path}: there is no place marked `generated: {name}`")
         document = f"{document[: place.start()]}{place[1]}\n{text}\n\n{place[2]}{document[place.end() :]}"
     return document
 
 
 def main() -> int:
-    """Write the document, or only look whether that is necessary."""
-    before = DOCUMENT.read_text(encoding="utf-8")
-    after = generated(before)
-    if "--check" in sys.argv[1:]:
-        if after != before:
-            print(f"{DOCUMENT} is not up to date: run tools/document_rules.py", file=sys.stderr)
-        return int(after != before)
-    DOCUMENT.write_text(after, encoding="utf-8")
-    return 0
+    """Write the documents, or only look whether that is necessary."""
+    stale = 0
+    for name in parts():
+        path = DOCUMENTS / name
+        before = path.read_text(encoding="utf-8")
+        after = generated(path, before)
+        if "--check" not in sys.argv[1:]:
+            path.write_text(after, encoding="utf-8")
+        elif after != before:
+            print(f"{path} is not up to date: run tools/document_rules.py", file=sys.stderr)
+            stale = 1
+    return stale
 
 
 if __name__ == "__main__":

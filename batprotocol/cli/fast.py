@@ -6,8 +6,10 @@ come. It must not know how the bytes were found.
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator, Sequence
+from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Final
 
 from batprotocol.cli.reading import Place, Reading, Spoken
@@ -26,16 +28,11 @@ _JSON = "json"
 _LINE = "line"
 _KEYS = "task|result|cores|hostname|cgroup|threads|KPI|job-description|vm-configurations|list|vm-name|id|host|scheduler"
 _KINDS: Final = (
-    (_LINE, re.compile(rb'\s*\{\s*"(?:tst|topic)"\s*:')),
-    (_JSON, re.compile(rb'\s*\{\s*"message"\s*:')),
-    (
-        _YAML,
-        re.compile(
-            rb"(?:\xef\xbb\xbf)?(?:\s|#[^\n]*\n|%%[^\n]*\n)*(?:---\s|\{?[\"']?(?:%s)[\"']? *:)" % _KEYS.encode()
-        ),
-    ),
+    (_LINE, re.compile(rb'\{\s*"(?:tst|topic)"\s*:')),
+    (_JSON, re.compile(rb'\{\s*"message"\s*:')),
+    (_YAML, re.compile(rb"---(?:\s|$)|\{?[\"']?(?:%s)[\"']? *:" % _KEYS.encode())),
 )
-"""With what each kind of bytes begins."""
+"""With what each kind of bytes begins, behind empty lines, comments and directives."""
 
 _STRANGE: Final = "message of somebody else"
 _UNREADABLE: Final = "unreadable message"
@@ -43,7 +40,9 @@ _KINDS_TOLD: Final = {_LINE: "line of FaST", _JSON: "JSON of FaST", _YAML: "YAML
 
 
 def _detect(data: bytes) -> str | None:
-    head = data[:4096]
+    lines = data[:4096].removeprefix(codecs.BOM_UTF8).splitlines()
+    said = list(dropwhile(lambda line: not line.strip() or line.lstrip().startswith((b"#", b"%")), lines))
+    head = b"\n".join(said).lstrip()
     return next((kind for kind, pattern in _KINDS if pattern.match(head)), None)
 
 

@@ -6,7 +6,6 @@ Numbers, NaN and infinities are exact, as Python's `json` writes them. It must n
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -20,8 +19,6 @@ __all__ = ["from_json", "to_json", "tree_of"]
 
 LARGEST: Final = 2**24
 """How many bytes JSON has at most."""
-
-_PLACE: Final = re.compile(r"(.*?)(?: - at `(?:key in )?\$\.?(.*)`)?", re.DOTALL)
 
 
 def to_json(message: FastMessage, indent: int | None = None) -> str:
@@ -81,6 +78,5 @@ def from_json(text: str | bytes) -> FastMessage:
     try:
         return msgspec.convert(found, cls)
     except msgspec.ValidationError as error:
-        place = _PLACE.fullmatch(str(error))
-        assert place is not None
-        raise DecodeError(place[1], place[2] or "") from None
+        reason, _, place = str(error).partition(" - at `")
+        raise DecodeError(reason, place.removeprefix("key in ").strip("`$").removeprefix(".")) from None

@@ -8,6 +8,7 @@ bounded for whatever bytes. It must not know of any message.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from batprotocol.errors import DecodeError, PackageMissing
@@ -147,7 +148,7 @@ def _readable(text: str) -> tuple[str, dict[int, int]]:
     if not odd:
         return text, {}
     there = set(text)
-    free = [number for number in _PRIVATE if chr(number) not in there]
+    free = list(islice((number for number in _PRIVATE if chr(number) not in there), len(odd)))
     if len(free) < len(odd):
         raise DecodeError("it has all private characters and control characters")
     stand_ins = dict(zip(map(ord, odd), free, strict=False))

@@ -22,7 +22,7 @@ _BOOLEANS: Final = {
 }
 _SPACE = r"[ \t\n\r\v\f]*"
 _UNSIGNED: Final = re.compile(rf"{_SPACE}([+-]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*){_SPACE}")
-_REAL: Final = re.compile(rf"{_SPACE}[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?{_SPACE}")
+_REAL: Final = re.compile(rf"{_SPACE}[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?{_SPACE}")
 _PCI: Final = re.compile(rf"{_SPACE}([+-]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
 _SPECIAL: Final = {
     **{f"{sign}.{word}": math.inf for sign in ("", "+") for word in ("inf", "Inf", "INF")},
