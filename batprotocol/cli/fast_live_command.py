@@ -235,6 +235,8 @@ def _complete_message(context: click.Context, parameter: click.Parameter, start:
 def watch(context: click.Context, /, **options: Any) -> None:
     """Show what is said over a broker, until Ctrl-C.
 
+    It comes in the order in which the broker has it; to keep that, what was said with QoS 2 is heard with 1.
+
     \b
     Examples:
       batproto fast watch --broker head:1883 -o run.jsonl

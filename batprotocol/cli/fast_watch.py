@@ -26,6 +26,9 @@ from batprotocol.signals import Interrupts
 
 __all__ = ["watch"]
 
+IN_ORDER = 1
+"""The quality of service to listen with: with 2, what was said with 1 overtakes what was said with 2 before."""
+
 TICK = 0.2
 """Seconds after which signals are looked for."""
 
@@ -53,7 +56,7 @@ def watch(
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
         file = None if record is None else stack.enter_context(open(record, "x", encoding="utf-8"))
-        stack.enter_context(Connection(broker, dict.fromkeys(topics, 2), receive))
+        stack.enter_context(Connection(broker, dict.fromkeys(topics, IN_ORDER), receive))
         print(f"batproto: watching {' '.join(topics)} at {broker}", file=sys.stderr, flush=True)
         show = _Show(output, messages, file, Conversation() if check else None, json_lines, quiet)
         seen = 0
