@@ -70,6 +70,7 @@ def test_jobs_that_fail_are_given_up(mosquitto: Mosquitto, capsys: pytest.Captur
     assert sorted([*scheduler.finished, *failed]) == ["a", "b", "c", "d"]
 
 
+@pytest.mark.slow
 def test_it_is_a_program_too(mosquitto: Mosquitto) -> None:
     command = [sys.executable, str(EXAMPLE), mosquitto.address, "node-a", "node-b"]
     with nodes(["node-a", "node-b"], mosquitto.address, *TIMES):

@@ -32,6 +32,7 @@ def test_what_the_help_says_without_importing_the_library() -> None:
     assert (fast_live_command.DEEDS, fast_live_command.DEFAULT_BROKER) == (DEEDS, DEFAULT_BROKER)
 
 
+@pytest.mark.slow
 def test_a_session(mosquitto: Mosquitto, tmp_path: Path) -> None:
     """A node, a watcher that records and checks, and tasks by hand; then the recording is read again."""
     at = ("--broker", mosquitto.address)

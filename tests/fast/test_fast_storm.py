@@ -22,6 +22,7 @@ def seen_to_be_well(outcome: Outcome) -> Counter[str]:
     return ends
 
 
+@pytest.mark.slow
 def test_a_short_storm(tmp_path: Path) -> None:
     ends = seen_to_be_well(storm(hosts=6, machines=60, at_once=15, timeout=5, kills=1, folder=tmp_path))
     assert ends["success"] > 150
