@@ -83,8 +83,8 @@ class CoScheduler(FastScheduler):
         job.node, job.slot = node, slot
         machine = VMConfiguration(vm_name=job.name, vcpus=8, vcpu_map=[[core] for core in CORES[slot]])
         try:
-            await self.node(node).start(machine)
-            async with self.measuring:
+            async with self.measuring:  # one newcomer after the other
+                await self.node(node).start(machine)
                 job.is_started = True
                 await self.find_its_place(job)
             await asyncio.sleep(job.seconds)

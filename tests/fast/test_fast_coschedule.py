@@ -38,7 +38,7 @@ def run_jobs(broker: Mosquitto, uses: dict[str, float], hosts: list[str], *optio
     """What the scheduler did with jobs that use so much of a node's bandwidth each."""
     module = example()
     shares = [option for name, use in uses.items() for option in ("--bandwidth", f"{name}:{use}")]
-    scheduler = module.CoScheduler(hosts, [module.Job(name, 0.5) for name in uses])
+    scheduler = module.CoScheduler(hosts, [module.Job(name, 1.5) for name in uses])
     with nodes(hosts, broker.address, *TIMES, *shares, *options):
         run(scheduler, broker.address)
     return scheduler
