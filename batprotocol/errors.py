@@ -26,6 +26,7 @@ __all__ = [
     "RuleViolation",
     "SchedulerError",
     "StoreError",
+    "TaskFailed",
 ]
 
 
@@ -233,6 +234,26 @@ class PeerSilent(ProtocolError):
 
 class SchedulerError(ProtocolError, TypeError):
     """A scheduler that cannot be run as it was written, for example because a method takes other arguments."""
+
+
+class TaskFailed(ProtocolError):
+    """A node answered that it could not do what it was asked for, or not all of it.
+
+    Attributes:
+        host: the node.
+        task: what it was asked for, as a value of `batprotocol.fast.values`.
+        result: what it answered, with an entry for each virtual machine.
+    """
+
+    def __init__(self, reason: str, host: str, task: Any, result: Any) -> None:
+        super().__init__(reason, host, task, result)
+        self.reason = reason
+        self.host = host
+        self.task = task
+        self.result = result
+
+    def __str__(self) -> str:
+        return f"{self.host}: {self.reason}"
 
 
 class RuleViolation(ProtocolError):

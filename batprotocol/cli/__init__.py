@@ -4,8 +4,10 @@
 work of each is in the module of its name: `dump`, `convert`, `validate`, `check`, `schema`, `rules`, `run`, `bridge`,
 `new`; `simulate`, `conformance`, `schema`, `bridge`, `library` and `fast` have their parameters in `simulate_command`,
 `conformance_command`, `schema_command`, `bridge_command`, `library_command` and `fast_command`. What `library` and
-`run --in-process` do is in `in_process`. `grid_command` has the commands of campaigns, whose work is in `grid` (what
-users ask for), `grid_stat` (how campaigns are), `grid_run` (the loop) and `grid_simulate`.
+`run --in-process` do is in `in_process`; the commands of `fast` that need a broker have their parameters in
+`fast_live_command`, and do their work in `fast_node`, `fast_watch` and `fast_send`. `grid_command` has the commands of
+campaigns, whose work is in `grid` (what users ask for), `grid_stat` (how campaigns are), `grid_run` (the loop) and
+`grid_simulate`.
 
 What is read goes from `sources` (files, folders, standard input; `archives` for those that hold many) to the table of
 `protocols`, which finds out whose the bytes are and has them read: `batsim5`, `legacy` and `fast` have the rows, and

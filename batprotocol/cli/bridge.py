@@ -18,10 +18,10 @@ from batprotocol.errors import ProtocolError
 
 if TYPE_CHECKING:
     from batprotocol.edc import Scheduler
-    from batprotocol.edc.signals import Interrupts
     from batprotocol.legacy.bridge import Batsim, OldScheduler, TextScheduler
     from batprotocol.legacy.store import JobStore
     from batprotocol.legacy.translate import Report
+    from batprotocol.signals import Interrupts
 
 __all__ = ["bridge", "drive_old", "old_scheduler"]
 
@@ -36,9 +36,9 @@ def bridge(
     **old: Any,
 ) -> int:
     """Bridge two programs until the simulation ends; the exit status."""
-    from batprotocol.edc.signals import Interrupts
     from batprotocol.legacy.bridge import Component, drive
     from batprotocol.recording import Recorder
+    from batprotocol.signals import Interrupts
     from batprotocol.simulator.peers import RemoteComponent
 
     with ExitStack() as stack:

@@ -16,7 +16,7 @@ import click
 
 from batprotocol.cli.output import reason_of
 from batprotocol.cli.text import printable
-from batprotocol.edc.signals import Interrupts
+from batprotocol.signals import Interrupts
 
 __all__ = ["PATIENCE", "Command", "Ended"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem
 
+from batprotocol.cli.fast_live_command import LIVE
 from batprotocol.cli.output import Output
 from batprotocol.cli.parameters import completions
 
@@ -14,6 +15,10 @@ __all__ = ["fast"]
 @click.group()
 def fast() -> None:
     """Talk with FaST's schedulers, nodes and agents over MQTT, and check what they said."""
+
+
+for _command in LIVE:
+    fast.add_command(_command)
 
 
 def _rule_set(context: click.Context, parameter: click.Parameter, name: str | None) -> str:

@@ -18,7 +18,7 @@ from batprotocol.cli.run import as_usage, pinned, telling_of_signals
 from batprotocol.cli.text import printable
 from batprotocol.cli.version import slow_engine
 from batprotocol.edc.embedded.options import OPTION, carried, library
-from batprotocol.edc.signals import Interrupts
+from batprotocol.signals import Interrupts
 
 __all__ = ["run", "show"]
 

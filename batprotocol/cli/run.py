@@ -24,8 +24,8 @@ from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc import DEFAULT_ENDPOINT, Scheduler, loading
 from batprotocol.edc.faults import show_own
 from batprotocol.edc.running import drive
-from batprotocol.edc.signals import Interrupts
 from batprotocol.errors import PeerGone
+from batprotocol.signals import Interrupts
 
 __all__ = ["as_usage", "load", "pinned", "run", "telling_of_signals", "telling_whose_fault"]
 

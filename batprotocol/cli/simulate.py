@@ -20,9 +20,9 @@ from batprotocol.cli.new import example_scheduler
 from batprotocol.cli.output import Output, ProgressBar
 from batprotocol.cli.run import load, telling_whose_fault
 from batprotocol.conversation import Conversation
-from batprotocol.edc.signals import Interrupts
 from batprotocol.errors import InputError
 from batprotocol.model import Message
+from batprotocol.signals import Interrupts
 from batprotocol.simulator import (
     EXAMPLE_PLATFORM,
     EXAMPLE_WORKLOAD,

@@ -27,9 +27,12 @@ DEPENDENCIES: Final = frozenset(
         "msgspec",
         "mypy_extensions",
         "numpy",
+        "paho",
         "procset",
+        "re2",
         "redis",
         "rich",
+        "yaml",
         "zmq",
     ]
 )

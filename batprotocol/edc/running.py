@@ -15,9 +15,9 @@ from batprotocol.edc.reply import logger
 from batprotocol.edc.scheduler import Scheduler, attend_to, expect_scheduler, hello_of
 from batprotocol.edc.server import DEFAULT_ENDPOINT, Server
 from batprotocol.edc.session import Session
-from batprotocol.edc.signals import Interrupts
 from batprotocol.model import Message
 from batprotocol.recording import Recorder
+from batprotocol.signals import Interrupts
 
 __all__ = ["drive", "run"]
 

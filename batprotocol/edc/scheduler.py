@@ -5,8 +5,6 @@ It must not know of sockets or bytes: `run` moves those, and tests hand it messa
 
 from __future__ import annotations
 
-import dataclasses
-import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
@@ -16,6 +14,7 @@ from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
 from batprotocol.edc.reply import Reply, Verdicts, logger
 from batprotocol.edc.session import LAST_EVENTS, Session, Turn, hello_message
 from batprotocol.errors import BuilderError, SchedulerError, shown
+from batprotocol.methods import expect_known, expect_method, is_computed
 
 __all__ = ["METHODS", "Scheduler", "attend_to", "expect_scheduler", "hello_of", "rehearse"]
 
@@ -49,22 +48,18 @@ class Scheduler:
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
-        for name in vars(cls):
-            if name.startswith("on_") and name not in _KNOWN:
-                near = difflib.get_close_matches(name, _KNOWN, 1)
-                hint = f"; did you mean {near[0]}?" if near else ""
-                raise SchedulerError(f"{cls.__name__}.{name} would never be called: there is no such event{hint}")
+        expect_known(cls, _KNOWN, "event")
         for name, arguments_called_with in _ARGUMENTS.items():
             method = inspect.getattr_static(cls, name)
             if method is not vars(Scheduler)[name]:
-                _expect_method(cls, name, method, arguments_called_with)
+                expect_method(cls, name, method, arguments_called_with, _INSTEAD)
         for name in _GIVEN:
             attribute = inspect.getattr_static(cls, name)
-            if attribute is not vars(Scheduler)[name] and not _is_computed(attribute):
+            if attribute is not vars(Scheduler)[name] and not is_computed(attribute):
                 raise SchedulerError(f"{cls.__name__}.{name} would hide the one of Scheduler: choose another name")
         # A property is computed for each scheduler, and judged when its hello is made.
         attributes = {name: inspect.getattr_static(cls, name) for name in _TOLD.values()}
-        _hello(cls, **{name: value for name, value in attributes.items() if not _is_computed(value)})
+        _hello(cls, **{name: value for name, value in attributes.items() if not is_computed(value)})
 
     # While a message is being answered
 
@@ -207,6 +202,8 @@ _ARGUMENTS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What each method that can be overridden is called with."""
 
+_INSTEAD: Final = "make it a `def`, or write a loop with `async for turn in batprotocol.edc.serve(...)`"
+
 _GIVEN: Final = ("conversation", "message", "now", "reply")
 """What a scheduler finds in itself while a message is answered."""
 
@@ -231,40 +228,6 @@ def expect_scheduler(scheduler: object, caller: str) -> None:
         )
     if not isinstance(scheduler, Scheduler):
         raise SchedulerError(f"{caller} takes a Scheduler, got {shown(scheduler)}")
-
-
-def _is_computed(attribute: object) -> bool:
-    """Whether what a class holds is no value but makes one for each instance, as properties do."""
-    if isinstance(attribute, dataclasses.Field):
-        return True
-    return hasattr(type(attribute), "__get__") and not inspect.isfunction(attribute)
-
-
-def _expect_method(cls: type[Scheduler], name: str, method: object, arguments: tuple[str, ...]) -> None:
-    """Refuse what could not be called, or would do nothing when it is. What cannot be known is left alone."""
-    place = f"{cls.__name__}.{name}"
-    if isinstance(method, staticmethod | classmethod):
-        method = method.__get__(None, cls)
-    elif inspect.isfunction(method):
-        arguments = ("self", *arguments)
-    elif _is_computed(method):
-        return
-    if not callable(method):
-        raise SchedulerError(f"{place} is no method, but {shown(method)}")
-    if inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method):
-        hint = "make it a `def`, or write a loop with `async for turn in batprotocol.edc.serve(...)`"
-        raise SchedulerError(f"{place} is `async def`, and nobody would await it: {hint}")
-    if inspect.isgeneratorfunction(method):
-        raise SchedulerError(f"{place} holds a `yield`: it would be called, but its code would not run")
-    try:
-        signature = inspect.signature(method, follow_wrapped=False)
-    except ValueError:  # of some functions in C, nobody knows it
-        return
-    try:
-        signature.bind(*arguments)
-    except TypeError:
-        called_with = ", ".join(arguments)
-        raise SchedulerError(f"{place} takes {signature}, but is called with ({called_with})") from None
 
 
 def _hello(
@@ -293,7 +256,8 @@ def hello_of(scheduler: Scheduler, text: str) -> model.Message:
 def attend_to(scheduler: Scheduler) -> Callable[[Turn], None]:
     """What lets a scheduler fill in the reply of a turn. Methods that are not overridden cost nothing."""
     for name in _ARGUMENTS.keys() & vars(scheduler).keys():
-        _expect_method(type(scheduler), name, staticmethod(vars(scheduler)[name]), _ARGUMENTS[name])
+        method = staticmethod(vars(scheduler)[name])
+        expect_method(type(scheduler), name, method, _ARGUMENTS[name], _INSTEAD)
     overridden: dict[type, Callable[[Any], object]] = {
         event_type: getattr(scheduler, name)
         for event_type, name in METHODS.items()

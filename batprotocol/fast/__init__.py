@@ -1,12 +1,14 @@
-"""FaST: a scheduler, agents, migration frameworks and applications, which talk in YAML over MQTT.
+r"""FaST: a scheduler, agents, migration frameworks and applications, which talk in YAML over MQTT.
 
 >>> from batprotocol.fast import decode, topic_for
->>> message = decode(b"result: vm stopped\\nlist: [{vm-name: vm1, status: success}]", "fast/migfra/node-a/result")
+>>> message = decode(b"result: vm stopped\nlist: [{vm-name: vm1, status: success}]", "fast/migfra/node-a/result")
 >>> message.is_success, str(topic_for(message, "node-a"))
 (True, 'fast/migfra/node-a/result')
 
 The rooms, from the ground up: `values` (the messages), `topics`, `messages` (the table of what travels where), `wire`
-(YAML in two dialects, JSON), `recording` (lines of recordings), `conversation` (the rules, and who judges by them).
+(YAML in two dialects, JSON), `recording` (lines of recordings), `conversation` (the rules, and who judges by them),
+`runtime` (a connection to a broker, tasks that give their results, schedulers as programs) and `nodes` (to test
+schedulers with).
 """
 
 from typing import TYPE_CHECKING
@@ -21,12 +23,33 @@ from batprotocol.fast.topics import Topic as Topic
 from batprotocol.fast.values import *
 
 if TYPE_CHECKING:
+    from batprotocol.fast.nodes.serving import serve_nodes as serve_nodes
+    from batprotocol.fast.nodes.settings import Settings as Settings
+    from batprotocol.fast.runtime.broker import Broker as Broker
+    from batprotocol.fast.runtime.broker import Will as Will
+    from batprotocol.fast.runtime.calls import Call as Call
+    from batprotocol.fast.runtime.cluster import Cluster as Cluster
+    from batprotocol.fast.runtime.node import Node as Node
+    from batprotocol.fast.runtime.running import run as run
+    from batprotocol.fast.runtime.scheduler import FastScheduler as FastScheduler
     from batprotocol.fast.wire import decode as decode
     from batprotocol.fast.wire import encode as encode
 else:
     from batprotocol.fast import values
 
-    _LATE = {"decode": "wire", "encode": "wire"}
+    _LATE = {
+        "Broker": "runtime.broker",
+        "Call": "runtime.calls",
+        "Cluster": "runtime.cluster",
+        "FastScheduler": "runtime.scheduler",
+        "Node": "runtime.node",
+        "Settings": "nodes.settings",
+        "Will": "runtime.broker",
+        "decode": "wire",
+        "encode": "wire",
+        "run": "runtime.running",
+        "serve_nodes": "nodes.serving",
+    }
     """What needs packages that nothing else of the library needs, and the modules that have it."""
 
     def __getattr__(name):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from batprotocol.edc.signals import Interrupts
+from batprotocol.signals import Interrupts
 
 WITHOUT_ENGINE = True
 

@@ -20,6 +20,7 @@ from support import ROOT
 import batprotocol
 from batprotocol import FinalJobState, Host, Job, Message, MessageBuilder, decode
 from batprotocol.edc import rehearse
+from batprotocol.fast import FastScheduler
 
 README = (ROOT / "README.md").read_text()
 EXAMPLE = ROOT / "examples" / "00042-b2e.bin"
@@ -80,7 +81,7 @@ def run_alone(block: str) -> dict[str, Any]:
 
 
 def test_python_blocks_of_the_readme() -> None:
-    simulation, scheduler, fcfs, loop, answer, handshake, conformance = map(run_alone, blocks("python"))
+    simulation, scheduler, fcfs, loop, answer, handshake, conformance, fast = map(run_alone, blocks("python"))
     assert len(list(simulation["result"].jobs)) == 5
     assert [len(reply.events) for reply in rehearse(scheduler["OneByOne"](), begins_with_two_jobs())] == [0, 1, 1]
     replies = rehearse(fcfs["FirstComeFirstServed"](), begins_with_two_jobs())
@@ -90,6 +91,7 @@ def test_python_blocks_of_the_readme() -> None:
     assert handshake["text"] == "init"
     submitted = (ROOT / "tests" / "data" / "submitted.json").read_bytes()
     assert [type(event).__name__ for event in decode(conformance["reply"](submitted)).events] == ["RejectJobEvent"]
+    assert issubclass(fast["FillUp"], FastScheduler)  # tests/fast/test_fast_readme.py runs it
     conformance["test_a_reply_can_be_read"]()
     conformance["test_rejecting_all_jobs_is_no_mistake"]()
 

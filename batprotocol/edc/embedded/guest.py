@@ -24,10 +24,10 @@ from batprotocol.edc.faults import show_own
 from batprotocol.edc.loading import load
 from batprotocol.edc.scheduler import attend_to, expect_scheduler, hello_of
 from batprotocol.edc.session import Session
-from batprotocol.edc.signals import Interrupts
 from batprotocol.errors import ProtocolError
 from batprotocol.model import Direction, Message
 from batprotocol.recording import Recorder
+from batprotocol.signals import Interrupts
 from batprotocol.wire import frames
 
 __all__ = ["Guest", "take_over"]

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM while a scheduler runs: noticed at once, but never in the middle of what must not be interrupted.
+"""SIGINT and SIGTERM while a program waits: noticed at once, but never in the middle of what must not be interrupted.
 
 It must not know what runs.
 """

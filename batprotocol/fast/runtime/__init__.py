@@ -1,0 +1,1 @@
+"""FaST over a real broker: the connection, the tasks that wait for their results, and schedulers as programs."""

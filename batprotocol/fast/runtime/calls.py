@@ -1,0 +1,231 @@
+"""Tasks that wait for their results: which answer belongs to which task, what has come already, and what never came.
+
+A `Call` is a future. The `Ledger` finds the call of each answer and settles it, once. It must not know of any broker,
+nor look at any clock: it is told what came, and when.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+import threading
+from collections import deque
+from collections.abc import Generator, Hashable
+from concurrent.futures import Future
+from typing import Any, Final, Generic, TypeVar, cast
+
+from batprotocol.errors import PeerSilent, ProtocolError, TaskFailed, shown
+from batprotocol.fast.messages import RESULTS, route_of
+from batprotocol.fast.values import (
+    UNKNOWN,
+    FastMessage,
+    MmbwmonRequest,
+    MmbwmonResponse,
+    MmbwmonRestart,
+    MmbwmonRestartAck,
+    MmbwmonStop,
+    MmbwmonStopAck,
+    Result,
+)
+
+__all__ = ["REMEMBERED", "Call", "Ledger"]
+
+REMEMBERED: Final = 100_000
+"""How many tasks are remembered after their results came, so that what a broker delivers again is known."""
+
+_TASKS: Final = tuple(RESULTS)
+
+_Answer = TypeVar("_Answer")
+
+
+class Call(Future[_Answer], Generic[_Answer]):
+    """A task that was sent to a node, and its result that is to come.
+
+    It is a `concurrent.futures.Future` that can be awaited, too: `await call`, or `call.result()` without asyncio. Both
+    give the result if all went well, and else raise
+
+    - `TaskFailed`: the node could not do it, or not all of it; `error.result` tells each machine;
+    - `PeerSilent`: no result came within `timeout` seconds;
+    - `PeerGone`: the connection was closed before that.
+
+    Attributes:
+        host: the node.
+        task: what was sent.
+        timeout: how many seconds the result may take.
+        deadline: when they are over, on the clock of `time.monotonic`.
+    """
+
+    def __init__(self, host: str, task: Any, timeout: float, deadline: float) -> None:
+        super().__init__()
+        self.host = host
+        self.task = task
+        self.timeout = timeout
+        self.deadline = deadline
+        self.set_running_or_notify_cancel()  # it cannot be cancelled: what was sent is on its way
+
+    def __await__(self) -> Generator[Any, None, _Answer]:
+        return asyncio.wrap_future(self).__await__()
+
+    def __repr__(self) -> str:
+        state = "done" if self.done() else "waiting"
+        return f"<Call {self.host}: {_words(self.task)}, {state}>"
+
+
+class Ledger:
+    """The calls that wait, by what their answers will say. All methods can be called from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: dict[Hashable, deque[Call[Any]]] = {}
+        self._deadlines: list[tuple[float, int, Hashable, Call[Any]]] = []
+        self._numbers = itertools.count()
+        self._answered: dict[Hashable, bool] = {}
+        self._complaints: dict[str, str] = {}
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def add(self, call: Call[Any]) -> None:
+        """A call that is about to be sent. ProtocolError if its id is that of another one that waits for its result."""
+        key = _key_of_task(call.host, call.task)
+        with self._lock:
+            others = self._waiting.setdefault(key, deque())
+            if others and isinstance(call.task, _TASKS):
+                raise ProtocolError(f"a task with the id {shown(key[1])} is waiting for its result from {call.host}")
+            others.append(call)
+            self._size += 1
+            heapq.heappush(self._deadlines, (call.deadline, next(self._numbers), key, call))
+            if len(self._deadlines) > 4 * self._size + 1000:  # most of them have been answered in time
+                self._deadlines = [each for each in self._deadlines if not each[3].done()]
+                heapq.heapify(self._deadlines)
+
+    def drop(self, call: Call[Any]) -> None:
+        """Forget a call that could not be sent."""
+        with self._lock:
+            self._remove(_key_of_task(call.host, call.task), call)
+
+    def take(self, host: str, message: FastMessage) -> tuple[bool, Call[Any] | None]:
+        """A message that came: whether it is news, and the call that it settles, if there is one."""
+        key = _key_of_answer(host, message)
+        if key is None:
+            return True, None
+        with self._lock:
+            if self._answered.get(key):
+                return False, None
+            call = self._pop(key)
+            if isinstance(message, Result):
+                if call is not None or key in self._answered:
+                    _remember(self._answered, key, True)
+                elif message.id is None and message.result == UNKNOWN and message.list:
+                    _remember(self._complaints, host, message.list[0].details or "")
+        if call is not None:
+            _settle(call, message)
+        return True, call
+
+    def expire(self, now: float) -> list[Call[Any]]:
+        """Settle the calls whose time is over, and give them."""
+        expired = []
+        with self._lock:
+            while self._deadlines and (self._deadlines[0][0] <= now or self._deadlines[0][3].done()):
+                _, _, key, call = heapq.heappop(self._deadlines)
+                if call in self._waiting.get(key, ()):
+                    self._remove(key, call)
+                    expired.append(call)
+                    if isinstance(call.task, _TASKS):
+                        _remember(self._answered, key, False)
+        for call in expired:
+            call.set_exception(self._silence(call))
+        return expired
+
+    def next_deadline(self) -> float | None:
+        """When the time of the next call is over; None if none waits."""
+        with self._lock:
+            return self._deadlines[0][0] if self._deadlines else None
+
+    def close(self, error: ProtocolError) -> None:
+        """Settle all calls: no answer will come."""
+        with self._lock:
+            calls = [call for waiting in self._waiting.values() for call in waiting]
+            self._waiting.clear()
+            self._deadlines.clear()
+            self._size = 0
+        for call in calls:
+            call.set_exception(type(error)(f"{call.host}: {_words(call.task)}: {error}"))
+
+    def _pop(self, key: Hashable) -> Call[Any] | None:
+        waiting = self._waiting.get(key)
+        if not waiting:
+            return None
+        call = waiting[0]
+        self._remove(key, call)
+        return call
+
+    def _remove(self, key: Hashable, call: Call[Any]) -> None:
+        waiting = self._waiting[key]
+        waiting.remove(call)
+        self._size -= 1
+        if not waiting:
+            del self._waiting[key]
+
+    def _silence(self, call: Call[Any]) -> PeerSilent:
+        text = f"{call.host}: {_words(call.task)}: no answer within {call.timeout:g} seconds"
+        complaint = self._complaints.pop(call.host, "")
+        return PeerSilent(f"{text}; it has said of some task: {complaint}" if complaint else text)
+
+
+def _remember(memory: dict[Any, Any], key: Hashable, value: object) -> None:
+    """Put this into a memory, which forgets what is oldest."""
+    memory.pop(key, None)
+    memory[key] = value
+    if len(memory) > REMEMBERED:
+        del memory[next(iter(memory))]
+
+
+# What tells an answer from others: the id, the cores, or its kind alone
+
+
+def _key_of_task(host: str, task: FastMessage) -> tuple[Any, ...]:
+    if isinstance(task, MmbwmonRequest):
+        return MmbwmonResponse, host, task.cores
+    if isinstance(task, MmbwmonStop):
+        return MmbwmonStopAck, host
+    if isinstance(task, MmbwmonRestart):
+        return MmbwmonRestartAck, host
+    return Result, cast(Any, task).id, host
+
+
+def _key_of_answer(host: str, message: FastMessage) -> tuple[Any, ...] | None:
+    if isinstance(message, Result):
+        return Result, message.id, host
+    if isinstance(message, MmbwmonResponse):
+        return MmbwmonResponse, host, message.cores
+    if isinstance(message, MmbwmonStopAck | MmbwmonRestartAck):
+        return type(message), host
+    return None
+
+
+def _settle(call: Call[Any], answer: FastMessage) -> None:
+    fault = _fault(call.task, answer) if isinstance(answer, Result) else ""
+    if fault:
+        call.set_exception(TaskFailed(fault, call.host, call.task, answer))
+    else:
+        call.set_result(answer)
+
+
+def _fault(task: FastMessage, result: Result) -> str:
+    """What a result says went wrong, "" if all went well."""
+    bad = [entry for entry in result.list if not entry.is_success]
+    word = _words(task)
+    if bad:
+        first = f"{bad[0].vm_name}: {bad[0].details or bad[0].status}"
+        return f"{word}: {first}{f', and {len(bad) - 1} more' if len(bad) > 1 else ''}"
+    expected = RESULTS[type(task)]
+    return "" if result.result == expected else f"{word}: expected the result {expected!r}, got {shown(result.result)}"
+
+
+def _words(task: FastMessage) -> str:
+    """How a task is called in the protocol, with its id where it has one."""
+    id = getattr(task, "id", None)
+    return f"{route_of(task).task}{f' {id}' if id is not None else ''}"

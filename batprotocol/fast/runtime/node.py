@@ -1,0 +1,166 @@
+"""A node as its scheduler sees it: a method for each task, which gives the result that is to come.
+
+It must not know how tasks travel, nor how they are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+from batprotocol.fast.runtime.calls import Call
+from batprotocol.fast.values import (
+    VM,
+    EvacuateNode,
+    EvacuateParameter,
+    FastMessage,
+    InitAgent,
+    JobDescription,
+    KPIConfiguration,
+    MigrateParameter,
+    MigrateVM,
+    MmbwmonRequest,
+    MmbwmonResponse,
+    MmbwmonRestart,
+    MmbwmonRestartAck,
+    MmbwmonStop,
+    MmbwmonStopAck,
+    Quit,
+    RepinVM,
+    Result,
+    ResumeVM,
+    StartVM,
+    StopMonitoring,
+    StopVM,
+    SuspendVM,
+    SwapWith,
+    VMConfiguration,
+    VMToStop,
+)
+
+__all__ = ["Node", "Sender"]
+
+
+class Sender(Protocol):
+    """What carries tasks: a `Cluster`."""
+
+    def call(self, host: str, task: FastMessage, timeout: float | None = None) -> Call[Any]: ...
+    def send(self, name: str, message: FastMessage, process: str | int | None = None) -> None: ...
+
+
+class Node:
+    """A node. Each method sends a task, and gives the `Call` that its result comes to.
+
+    Attributes:
+        host: its name.
+
+    `timeout` is how many seconds the result may take; unless given, as many as the cluster gives all tasks. What a
+    method has no argument for, `call` sends: `node.call(StartVM([...], concurrent_execution=False))`.
+    """
+
+    __slots__ = ("_sender", "host")
+
+    def __init__(self, sender: Sender, host: str) -> None:
+        self._sender = sender
+        self.host = host
+
+    def __repr__(self) -> str:
+        return f"Node({self.host!r})"
+
+    def call(self, task: FastMessage, timeout: float | None = None) -> Call[Any]:
+        """Send a task as it is; it is given an id unless it has one."""
+        return self._sender.call(self.host, task, timeout)
+
+    # The migration framework
+
+    def start(self, *machines: VMConfiguration | str, timeout: float | None = None) -> Call[Result]:
+        """Start these machines: those that the node knows by their names, others by a `VMConfiguration`."""
+        entries = [VMConfiguration(vm_name=each) if isinstance(each, str) else each for each in machines]
+        return self.call(StartVM(entries), timeout)
+
+    def stop(
+        self,
+        *machines: VMToStop | str,
+        force: bool | None = None,
+        undefine: bool | None = None,
+        timeout: float | None = None,
+    ) -> Call[Result]:
+        """Stop these machines.
+
+        Args:
+            machines: their names; `VMToStop(regex=".*")` is all of them.
+            force: whether those that are named are switched off rather than shut down.
+            undefine: whether the node forgets those that are named.
+            timeout: see above.
+        """
+        named = (VMToStop(vm_name=each, force=force, undefine=undefine) for each in machines if isinstance(each, str))
+        return self.call(StopVM([next(named) if isinstance(each, str) else each for each in machines]), timeout)
+
+    def suspend(self, *names: str, timeout: float | None = None) -> Call[Result]:
+        """Let these machines have no CPU time."""
+        return self.call(SuspendVM([VM(vm_name=name) for name in names]), timeout)
+
+    def resume(self, *names: str, timeout: float | None = None) -> Call[Result]:
+        """Let these machines go on."""
+        return self.call(ResumeVM([VM(vm_name=name) for name in names]), timeout)
+
+    def migrate(
+        self,
+        name: str,
+        destination: str,
+        parameter: MigrateParameter | None = None,
+        *,
+        swap_with: str | SwapWith | None = None,
+        timeout: float | None = None,
+    ) -> Call[Result]:
+        """Bring a machine to another node.
+
+        Args:
+            name: the machine, which runs here.
+            destination: the node that it comes to.
+            parameter: how.
+            swap_with: the machine that comes here in its place, in addition to what `parameter` says.
+            timeout: see above.
+        """
+        if swap_with is not None:
+            given = parameter or MigrateParameter()
+            other = SwapWith(swap_with) if isinstance(swap_with, str) else swap_with
+            fields = {each: getattr(given, each) for each in given.__struct_fields__}
+            parameter = MigrateParameter(**{**fields, "swap_with": other})
+        return self.call(MigrateVM(name, destination, parameter), timeout)
+
+    def repin(self, name: str, vcpu_map: Iterable[Iterable[int]], timeout: float | None = None) -> Call[Result]:
+        """Let the virtual CPUs of a machine run on these CPUs: an entry for each of them."""
+        return self.call(RepinVM(name, vcpu_map), timeout)
+
+    def evacuate(
+        self, *destinations: str, parameter: EvacuateParameter | None = None, timeout: float | None = None
+    ) -> Call[Result]:
+        """Bring all machines that run here to these nodes."""
+        return self.call(EvacuateNode(destinations, parameter=parameter), timeout)
+
+    def quit(self, timeout: float | None = None) -> Call[Result]:
+        """Let the migration framework of this node end."""
+        return self.call(Quit(), timeout)
+
+    # The agent and mmbwmon
+
+    def init_agent(self, categories: Mapping[str, str], repeat: int) -> None:
+        """Let the agent report these indicators, every so many seconds. It may answer with a `Configuration`."""
+        self._sender.send(self.host, InitAgent(KPIConfiguration(categories, repeat)))
+
+    def stop_monitoring(self, job_id: str, process_id: int) -> None:
+        """Let the agent watch a job no longer."""
+        self._sender.send(self.host, StopMonitoring(JobDescription(job_id, process_id)))
+
+    def measure(self, cores: Iterable[int], timeout: float | None = None) -> Call[MmbwmonResponse]:
+        """Let mmbwmon measure the memory bandwidth that is left to these cores: what runs there is suspended before."""
+        return self.call(MmbwmonRequest(cores), timeout)
+
+    def stop_cgroup(self, cgroup: str, timeout: float | None = None) -> Call[MmbwmonStopAck]:
+        """Let mmbwmon stop the processes of a cgroup."""
+        return self.call(MmbwmonStop(cgroup), timeout)
+
+    def restart_cgroup(self, cgroup: str, timeout: float | None = None) -> Call[MmbwmonRestartAck]:
+        """Let mmbwmon restart the processes of a cgroup."""
+        return self.call(MmbwmonRestart(cgroup), timeout)
