@@ -179,6 +179,8 @@ class JdlError(InputError):
 
 def _jdl_error(reason: str, path: str, line: int | None, code: int, rule: str, file: str) -> JdlError:
     return JdlError(reason, path, line=line, code=code, rule=rule, file=file)
+
+
 class ClusterError(ProtocolError):
     """A cluster that cannot be used now: nobody answers, or what it needs is missing. It may be asked again.
 

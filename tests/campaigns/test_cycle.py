@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import Any
 
 import msgspec
 import pytest
@@ -16,6 +15,8 @@ from hypothesis import strategies as st
 from batprotocol.campaigns.entities import metascheduler
 from batprotocol.campaigns.entities.predictor import allowed
 from batprotocol.campaigns.model import (
+    CIGRI_2,
+    CIGRI_3,
     Campaign,
     CampaignState,
     CampaignStatus,
@@ -167,10 +168,13 @@ def test_a_silent_cluster_is_not_used_until_it_answers() -> None:
     assert decisions.orders
 
 
-@pytest.mark.parametrize("regulator", REGULATORS)
-def test_each_regulator_fills_a_cluster_with_long_jobs(regulator: Any) -> None:
+EACH = {name: Settings(regulator=name) for name in REGULATORS} | {"CiGri 2": CIGRI_2, "CiGri 3": CIGRI_3}
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_each_regulator_fills_a_cluster_with_long_jobs(name: str) -> None:
     """Jobs of ten cycles: after some of these, all resources are used, whatever regulates."""
-    grid = MemoryGrid((Cluster(name="a"),), Settings(regulator=regulator))
+    grid = MemoryGrid((Cluster(name="a"),), EACH[name])
     grid.submit(campaign("u", "a"), [str(number) for number in range(300)])
     remote, now, used = Remote("a", 20), 0.0, []
     for _ in range(40):

@@ -13,7 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import ROOT
 
-from batprotocol.campaigns.entities import controller, cycle, failures, predictor, runner, scheduler, taps, updator
+from batprotocol.campaigns.entities import (
+    controller,
+    cycle,
+    failures,
+    predictor,
+    regulators,
+    runner,
+    scheduler,
+    taps,
+    updator,
+)
 from batprotocol.campaigns.model import (
     Campaign,
     CampaignStatus,
@@ -89,6 +99,18 @@ def test_ends_are_finite_or_unknown(
     assert end is None or (math.isfinite(end[0]) and end[0] >= 0)
 
 
+def test_the_examples_of_ends() -> None:
+    """A young campaign is judged by the mean duration of its jobs, an older one by its throughput."""
+    young = predictor.end_after(
+        waiting=10, running=4, durations=Durations.of(100), window=Window(1, 0.0), age=150, now=150
+    )
+    old = predictor.end_after(
+        waiting=20, running=4, durations=Durations.of(100), window=Window(10, 3000.0), age=3600, now=3600
+    )
+    assert (young, old) == ((300.0, "average"), (1320.0, "throughput"))
+    assert predictor.end_after(waiting=9, running=0, durations=Durations(), window=Window(), age=9, now=9) is None
+
+
 def test_the_examples_of_slow_start() -> None:
     """1, 2, 4, then one job for the cluster, and on from there."""
     ratio: float | None = None
@@ -158,6 +180,12 @@ def test_a_controller_does_not_make_up_for_a_long_silence() -> None:
     for _ in range(10):
         state = controller.step(state, 0, settings)
     assert state.submitted > 5
+
+
+def test_a_queue_that_is_full_gets_no_more() -> None:
+    assert regulators.limit_by_tap(3, ahead=10, queued=28) == 2
+    assert regulators.limit_by_tap(3, ahead=10, queued=31) == 0
+    assert regulators.limit_by_tap(3, max_jobs=4, active=1, queued=2) == 1
 
 
 TASKS = [Task(number, 1, str(number), str(number)) for number in range(30)]

@@ -128,7 +128,7 @@ def couples(grid: Grid, settings: Settings) -> list[Couple]:
 def _with_tests_first(couple: Couple, key: tuple[float, ...], everywhere: bool) -> tuple[float, ...]:
     """Tests come before all others; where clusters are gone through one by one, on each of them."""
     test = not is_test(couple.campaign, couple.properties)
-    return (test, *key) if everywhere else (key[0], test, *key[1:])
+    return (test, *key) if everywhere else (key[0], test, *key)
 
 
 def launches(ordered: Iterable[Couple]) -> tuple[Launch, ...]:

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from batprotocol.campaigns.model.record import Record
 
-__all__ = ["ControllerSettings", "Regulator", "Settings", "Strategy", "TapSettings"]
+__all__ = ["CIGRI_2", "CIGRI_3", "ControllerSettings", "Regulator", "Settings", "Strategy", "TapSettings"]
 
 Strategy: TypeAlias = Literal["fifo", "affinity", "priority"]
 """In which order the metascheduler goes through campaigns: by number; first where their users have an affinity to the
@@ -79,3 +79,10 @@ class Settings(Record, frozen=True, kw_only=True):
     batch: int = 500
     tap: TapSettings = TapSettings()
     controller: ControllerSettings = ControllerSettings()
+
+
+CIGRI_2 = Settings(strategy="fifo", regulator="two-way", flood_rate=0.5, order_flood_rate=0.5, finalize=False)
+"""As CiGri 2: by the ratio, campaign after campaign; what waits beyond half of a cluster is wiped. No copies."""
+
+CIGRI_3 = Settings(strategy="priority", regulator="rate", flood_rate=100.0, finalize=False)
+"""As CiGri 3: by taps, cluster after cluster, by the users' priorities; only what has waited for long is wiped."""
