@@ -38,15 +38,7 @@ def nothing() -> None:
 @pytest.mark.slow
 def test_processes(store: Store, store_url: str, tmp_path: Path) -> None:
     here = Where(name="here", batch="local", address=str(tmp_path / "here"), resources=4)
-    crash(store, store_url, here, tmp_path, tasks=150, kills=3, pause=0.5, halfway=nothing)
-
-
-@pytest.mark.slow
-def test_dask(tmp_path: Path) -> None:
-    url = str(tmp_path / "grid.db")
-    with dask_processes(tmp_path, workers=4) as dask:
-        there = Where(name="there", batch="dask", address=dask.address)
-        crash(Store(url), url, there, tmp_path, tasks=100, kills=3, pause=0.5, halfway=dask.workers[0].kill)
+    crash(store, store_url, here, tmp_path, tasks=40, kills=2, pause=0.3, halfway=nothing)
 
 
 @pytest.mark.minutes
