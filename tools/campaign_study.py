@@ -114,7 +114,8 @@ def plot(path: Path, target: Path) -> None:
         axis.set_xlabel("length of a task, in cycles")
         axis.set_title(title, fontsize=10)
         axis.grid(alpha=0.3)
-    axes[2].set_yscale("symlog")
+    axes[2].set_yscale("log")
+    axes[2].set_ylim(10, 3000)
     axes[0].legend(fontsize=8)
     figure.savefig(target, metadata={"Date": None} if target.suffix == ".svg" else None)
 

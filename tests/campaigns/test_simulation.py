@@ -230,7 +230,9 @@ def test_the_trends_that_were_measured() -> None:
     """As in real runs of CiGri 3: little is harvested when tasks are as short as a cycle, and then many jobs wait; a
     kill loses about half a job, or less as the youngest are killed first."""
     reports = {
-        length: run_case(Case(length=length, jobs=300, hosts=16, warm_up=1200.0, settings=Settings(regulator="rate")))[0]
+        length: run_case(Case(length=length, jobs=300, hosts=16, warm_up=1200.0, settings=Settings(regulator="rate")))[
+            0
+        ]
         for length in (0.2, 1.0, 6.0)
     }
     harvested = [report.harvested for report in reports.values()]
