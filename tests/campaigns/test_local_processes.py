@@ -242,9 +242,10 @@ def test_a_job_that_was_being_forgotten_is_not_started_again(tmp_path: Path) -> 
         (path / "exit").unlink()
         raise KeyboardInterrupt
 
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr("shutil.rmtree", interrupted)
-        cluster.forget([1])
+        with pytest.raises(KeyboardInterrupt):
+            cluster.forget([1])
     cluster.close()
     assert removed
     again = LocalProcesses("here", tmp_path / "here", slots=2)
