@@ -18,7 +18,9 @@ from batprotocol.campaigns.model import Regulator, Settings
 from batprotocol.campaigns.simulation.study import Case, run_case
 
 LENGTHS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-JOBS = 10_000
+JOBS = dict.fromkeys(LENGTHS, 10_000) | {100.0: 2_000}
+"""How many tasks a campaign has. With as many as the others, the longest would take a quarter of an hour each."""
+
 REGULATORS: tuple[Regulator, ...] = get_args(Regulator)
 
 
@@ -27,7 +29,7 @@ def cases() -> Iterator[Case]:
     for length in LENGTHS:
         for regulator in REGULATORS:
             for finalize in (True, False):
-                yield Case(settings=Settings(regulator=regulator, finalize=finalize), length=length, jobs=JOBS)
+                yield Case(settings=Settings(regulator=regulator, finalize=finalize), length=length, jobs=JOBS[length])
 
 
 def run(path: Path) -> None:
@@ -112,7 +114,8 @@ def plot(path: Path, target: Path) -> None:
         axis.set_xlabel("length of a task, in cycles")
         axis.set_title(title, fontsize=10)
         axis.grid(alpha=0.3)
-    axes[2].set_yscale("symlog")
+    axes[2].set_yscale("log")
+    axes[2].set_ylim(10, 3000)
     axes[0].legend(fontsize=8)
     figure.savefig(target, metadata={"Date": None} if target.suffix == ".svg" else None)
 

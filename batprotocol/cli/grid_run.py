@@ -57,18 +57,20 @@ class _Told:
         self._bar = bar
         self._verbose = verbose
         self._as_json = as_json
-        self._ended = 0
+        self._ended: dict[int, int] = {}  # of each campaign: those that have ended are no longer told of
+        self._totals: dict[int, int] = {}
         self._number = 0
         self._troubles: frozenset[str] = frozenset()
 
     def cycle(self, cycle: Any) -> None:
         campaigns = cycle.grid.campaigns
         self._number += 1
-        total = sum(each.total for each in campaigns)
-        ended = sum(each.terminated + each.failed for each in campaigns)
-        for _ in range(max(0, ended - self._ended)):
+        before = sum(self._ended.values())
+        self._totals.update({each.campaign.id: each.total for each in campaigns})
+        self._ended.update({each.campaign.id: each.terminated + each.failed for each in campaigns})
+        total, ended = sum(self._totals.values()), sum(self._ended.values())
+        for _ in range(ended - before):
             self._bar.at(ended / total if total else 1.0)
-        self._ended = ended
         troubles = frozenset(
             [*cycle.troubles, *(f"cluster {each.cluster}: {each.message}" for each in cycle.observations if each.error)]
         )

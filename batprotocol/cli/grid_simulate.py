@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import msgspec
@@ -12,7 +13,7 @@ import msgspec
 from batprotocol.cli.grid import json_of
 from batprotocol.cli.grid_run import settings_of
 from batprotocol.cli.output import Output, ProgressBar
-from batprotocol.errors import StoreError
+from batprotocol.errors import InputError, StoreError
 from batprotocol.simulator import EXAMPLE_PLATFORM, Platform, read_platform, read_workload
 
 __all__ = ["simulate"]
@@ -39,6 +40,8 @@ def simulate(
     from batprotocol.simulator import simulate as run
 
     logging.basicConfig(level=logging.ERROR)
+    if output is not None and find_spec("matplotlib") is None:
+        raise InputError("plots need matplotlib: pip install 'batprotocol[plots]'")
     told, given = Output(), settings_of(settings)
     plan, own, size = _inputs(path, given, settings, load=load, length=length, jobs=jobs)
     hosts = read_platform(platform) if platform is not None else Platform.homogeneous(size)

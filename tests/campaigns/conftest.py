@@ -24,8 +24,7 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "grid.db")
     found: PostgreSQL = request.getfixturevalue("server")
-    url: str = found.new_database()
-    return url
+    return found.new_database().replace("postgresql://", "postgresql+psycopg://")  # as any SQLAlchemy takes it
 
 
 @pytest.fixture

@@ -38,8 +38,11 @@ def submit(store: Store, clusters: list[Where], tasks: int, folder: Path) -> int
 
 def run_and_kill(
     url: str, kills: int, drawn: random.Random, *, cycle: float, pause: float, halfway: Callable[[], None]
-) -> None:
-    """Run the loop until all is done; it is killed so often, at random, and something else happens in the middle."""
+) -> int:
+    """Run the loop until all is done; it is killed so often, at random, and something else happens in the middle.
+
+    Returns how often it was killed: less, if all was done before.
+    """
     for number in range(kills + 1):
         loop = subprocess.Popen([sys.executable, "-c", PROGRAM, url, str(cycle)], stderr=subprocess.PIPE, text=True)
         if number == kills // 2:
@@ -50,7 +53,8 @@ def run_and_kill(
         _, errors = loop.communicate(timeout=600)
         assert loop.returncode in (0, -signal.SIGKILL), errors
         if loop.returncode == 0:
-            return
+            return number
+    raise AssertionError("the last one is not killed")
 
 
 def judge(store: Store, campaign: int, tasks: int, folder: Path) -> Counter[str]:

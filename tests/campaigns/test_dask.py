@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 import time
@@ -9,11 +10,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from crashing import judge, run_and_kill, submit
 from daskers import DaskProcesses, dask_processes
 
 from batprotocol.campaigns.managers import DaskCluster, Request, ResourceManager
 from batprotocol.campaigns.managers.interface import DIRECTORY, NODES
 from batprotocol.campaigns.model import JobState, RemoteJob
+from batprotocol.campaigns.store import Store, Where
 from batprotocol.errors import ClusterError
 
 WITHOUT_ENGINE = True
@@ -114,6 +117,15 @@ def test_jobs_survive_whoever_started_them(
     until(lambda: len(cluster.look().jobs) == 6)
     assert [job.exit_code for job in ends(cluster).values()] == [0] * 6
     assert sorted((tmp_path / "runs").read_text().split()) == [str(number) for number in range(6)]
+
+
+def test_a_campaign_while_the_loop_is_killed(dask: DaskProcesses, tmp_path: Path) -> None:
+    url = str(tmp_path / "grid.db")
+    store = Store(url)
+    campaign = submit(store, [Where(name="there", batch="dask", address=dask.address)], 30, tmp_path)
+    run_and_kill(url, 2, random.Random(1), cycle=0.2, pause=0.5, halfway=lambda: None)
+    judge(store, campaign, 30, tmp_path)
+    store.close()
 
 
 def test_a_worker_is_killed(dask: DaskProcesses, cluster: DaskCluster, tmp_path: Path) -> None:

@@ -227,3 +227,28 @@ def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ClusterError, match=r"cluster here: .*file"):
         LocalProcesses("here", tmp_path / "file")
+
+
+def test_a_job_that_was_being_forgotten_is_not_started_again(tmp_path: Path) -> None:
+    """Whoever had the folder may have been killed anywhere, also while it was throwing a job away."""
+    cluster = LocalProcesses("here", tmp_path / "here", slots=2)
+    cluster.submit([Request(job=1, command="echo again >> runs", directory=str(tmp_path))])
+    end_of(cluster, 1)
+    removed: list[Path] = []
+
+    def interrupted(path: Path, **_: object) -> None:
+        removed.append(path)
+        (path / "started").rmdir()
+        (path / "exit").unlink()
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shutil.rmtree", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            cluster.forget([1])
+    cluster.close()
+    assert removed
+    again = LocalProcesses("here", tmp_path / "here", slots=2)
+    assert again.look().jobs == ()
+    assert (tmp_path / "runs").read_text() == "again\n"
+    again.close()

@@ -6,6 +6,7 @@ it is used. It must not know why a job is run.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
@@ -141,7 +142,7 @@ class DaskCluster:
         except ImportError as error:
             reason = f"it needs {error.name}: pip install 'batprotocol[dask]'"
             raise ClusterError(reason, self.name) from None
-        except (OSError, TimeoutError, ValueError) as error:
+        except (OSError, TimeoutError, asyncio.TimeoutError, ValueError) as error:
             client, self._client = self._client, None
             if client is not None:
                 client.close(timeout=1)

@@ -54,6 +54,9 @@ SIGNALLED: Final = 128
 
 NODE: Final = socket.gethostname()
 
+UNFINISHED: Final = ".unfinished"
+"""What the name of a folder ends with that is being made or thrown away."""
+
 
 class _Job:
     """A job and its folder."""
@@ -239,7 +242,7 @@ class LocalProcesses:
     def _accept(self, request: Request) -> None:
         """Write the job down. It is there as a whole or not at all."""
         folder, now = self._folder / "jobs" / str(request.job), time.time()
-        unfinished = folder.with_name(f"{folder.name}.new")
+        unfinished = folder.with_name(f"{folder.name}{UNFINISHED}")
         unfinished.mkdir(exist_ok=True)
         (unfinished / "job.json").write_bytes(msgspec.json.encode([request, now]))
         unfinished.rename(folder)
@@ -294,7 +297,12 @@ class LocalProcesses:
             self._ended[job.request.job] = end
 
     def _clear(self, job: int) -> None:
-        shutil.rmtree(self._folder / "jobs" / str(job), ignore_errors=True)
+        """Throw a job's folder away: at once, as half of one could look like a job that has not been started."""
+        folder = self._folder / "jobs" / str(job)
+        gone = folder.with_name(f"{folder.name}{UNFINISHED}")
+        with suppress(FileNotFoundError):
+            folder.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
         for path in (self._folder / "output" / f"{job}.{kind}" for kind in ("stdout", "stderr")):
             with suppress(OSError):
                 if path.stat().st_size == 0:
@@ -303,7 +311,7 @@ class LocalProcesses:
 
 def _read_jobs(folder: Path) -> Iterator[_Job]:
     for path in folder.iterdir():
-        if path.suffix == ".new":  # it was never accepted
+        if path.suffix == UNFINISHED:
             shutil.rmtree(path, ignore_errors=True)
             continue
         with suppress(OSError, msgspec.DecodeError):
