@@ -15,7 +15,7 @@ from batprotocol.campaigns.jdl import load_rules, read_jdl
 from batprotocol.campaigns.model import Event, UserPriority
 from batprotocol.campaigns.text import answers, gridevents
 from batprotocol.cli.output import Output
-from batprotocol.errors import InputError, StoreError
+from batprotocol.errors import InputError, PackageMissing, StoreError
 
 if TYPE_CHECKING:
     from batprotocol.campaigns.store import Store, Where
@@ -29,7 +29,7 @@ def opened(url: str) -> Iterator[Store]:
     try:
         from batprotocol.campaigns.store import Store
     except ImportError as error:
-        raise StoreError(f"campaigns need {error.name}: pip install 'batprotocol[campaigns]'") from None
+        raise PackageMissing(f"campaigns need the package {error.name}: pip install 'batprotocol[campaigns]'") from None
     store = Store(url)
     try:
         yield store

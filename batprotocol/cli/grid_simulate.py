@@ -13,7 +13,7 @@ import msgspec
 from batprotocol.cli.grid import json_of
 from batprotocol.cli.grid_run import settings_of
 from batprotocol.cli.output import Output, ProgressBar
-from batprotocol.errors import InputError, StoreError
+from batprotocol.errors import PackageMissing
 from batprotocol.simulator import EXAMPLE_PLATFORM, Platform, read_platform, read_workload
 
 __all__ = ["simulate"]
@@ -36,12 +36,12 @@ def simulate(
         from batprotocol.campaigns.simulation import GridScheduler
         from batprotocol.campaigns.simulation.report import Regulation, regulation_of, report_of
     except ImportError as error:
-        raise StoreError(f"campaigns need {error.name}: pip install 'batprotocol[campaigns]'") from None
+        raise PackageMissing(f"campaigns need the package {error.name}: pip install 'batprotocol[campaigns]'") from None
     from batprotocol.simulator import simulate as run
 
     logging.basicConfig(level=logging.ERROR)
     if output is not None and find_spec("matplotlib") is None:
-        raise InputError("plots need matplotlib: pip install 'batprotocol[plots]'")
+        raise PackageMissing("plots need the package matplotlib: pip install 'batprotocol[plots]'")
     told, given = Output(), settings_of(settings)
     plan, own, size = _inputs(path, given, settings, load=load, length=length, jobs=jobs)
     hosts = read_platform(platform) if platform is not None else Platform.homogeneous(size)

@@ -10,7 +10,7 @@ from typing import Any
 
 from batprotocol.campaigns.simulation.report import GridReport, Regulation
 from batprotocol.campaigns.simulation.usage import UsagePoint
-from batprotocol.errors import InputError
+from batprotocol.errors import PackageMissing
 
 __all__ = ["FORMATS", "write_plots"]
 
@@ -32,12 +32,12 @@ def write_plots(
         regulation: what regulated the flow of jobs.
 
     Raises:
-        InputError: matplotlib is missing.
+        PackageMissing: matplotlib is not installed.
     """
     try:
         import matplotlib
     except ImportError:
-        raise InputError("plots need matplotlib: pip install 'batprotocol[plots]'") from None
+        raise PackageMissing("plots need the package matplotlib: pip install 'batprotocol[plots]'") from None
     matplotlib.use("agg")
     from matplotlib import pyplot
 

@@ -19,7 +19,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.pool import StaticPool
 
-from batprotocol.errors import StoreError
+from batprotocol.errors import PackageMissing, StoreError
 
 __all__ = ["Database", "insert_rows", "upsert"]
 
@@ -38,7 +38,8 @@ class Database:
         url: of SQLAlchemy, `sqlite:///file` or `postgresql://user@host/name`; or the name of a file for SQLite.
 
     Raises:
-        StoreError: this is no such URL, or the driver for it is missing.
+        StoreError: this is no such URL.
+        PackageMissing: the driver for it is not installed.
     """
 
     def __init__(self, url: str) -> None:
@@ -54,9 +55,8 @@ class Database:
             options: dict[str, Any] = {"poolclass": StaticPool} if memory else {}
             self.engine: Engine = sqlalchemy.create_engine(parsed, **options)
         except ImportError as error:
-            raise StoreError(
-                f"{parsed.get_backend_name()} needs {error.name}: pip install '{error.name}[binary]'"
-            ) from None
+            sentence = f"{parsed.get_backend_name()} needs the package {error.name}: pip install '{error.name}[binary]'"
+            raise PackageMissing(sentence) from None
         except (ArgumentError, NoSuchModuleError, ValueError) as error:
             raise StoreError(
                 f"{url}: expected the name of a file or the URL of SQLite or PostgreSQL: {error}"
