@@ -312,6 +312,7 @@ def test_any_text_is_an_address_or_told(text: str) -> None:
     [
         ("paho", "fast.Cluster()"),
         ("re2", "from batprotocol.fast.nodes.hypervisor import matching; matching('.*', [])"),
+        ("yaml", "from batprotocol.fast.wire import decode_alone; decode_alone(b'task: init')"),
     ],
 )
 def test_a_package_that_is_missing_is_told(package: str, code: str) -> None:

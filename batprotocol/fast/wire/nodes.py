@@ -16,9 +16,10 @@ from batprotocol.errors import DecodeError, PackageMissing
 try:
     import yaml
     from yaml.cyaml import CParser  # type: ignore[attr-defined]  # it is what the module is for
-except ImportError:
-    sentence = "YAML needs the package pyyaml, built with libyaml: pip install 'batprotocol[fast]'"
-    raise PackageMissing(sentence) from None
+except ImportError:  # whoever reads no YAML, but asks for the rules, does without
+    _HAS_LIBYAML = False
+else:
+    _HAS_LIBYAML = True
 
 __all__ = ["LARGEST", "MappingNode", "Node", "Refused", "ScalarNode", "SequenceNode", "compose"]
 
@@ -123,7 +124,10 @@ def compose(payload: bytes) -> Node:
 
     Raises:
         DecodeError: it is no YAML, or too large.
+        PackageMissing: PyYAML is not installed, or without libyaml.
     """
+    if not _HAS_LIBYAML:
+        raise PackageMissing("YAML needs the package pyyaml, built with libyaml: pip install 'batprotocol[fast]'")
     if len(payload) > LARGEST:
         raise DecodeError(f"expected at most {LARGEST:,} bytes, found {len(payload):,}")
     text = payload.decode("utf-8", "replace")  # as yaml-cpp, which does not look at it
