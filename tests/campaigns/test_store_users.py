@@ -167,9 +167,12 @@ def test_users_and_the_loop_at_the_same_time(store: Store, store_url: str) -> No
         try:
             for _ in range(4):
                 number = submit(own, tasks=10, user=user)
-                own.pause(number, user)
-                own.resume(number, user)
-                own.cancel(number, user)
+                try:
+                    own.pause(number, user)
+                    own.resume(number, user)
+                    own.cancel(number, user)
+                except StoreError as error:  # the loop has been quicker
+                    assert "already terminated" in str(error)
         except BaseException as error:
             troubles.append(error)
         finally:
