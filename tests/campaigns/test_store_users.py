@@ -171,8 +171,9 @@ def test_users_and_the_loop_at_the_same_time(store: Store, store_url: str) -> No
                     own.pause(number, user)
                     own.resume(number, user)
                     own.cancel(number, user)
-                except StoreError as error:  # the loop has been quicker
-                    assert "already terminated" in str(error)
+                except StoreError as error:
+                    if "terminated" not in str(error):  # else the loop has been quicker
+                        raise
         except BaseException as error:
             troubles.append(error)
         finally:
