@@ -15,6 +15,7 @@ from batprotocol.campaigns.managers import Request, ResourceManager, open_manage
 from batprotocol.campaigns.model import Observation, Settings
 from batprotocol.campaigns.store import Store, Where
 from batprotocol.errors import ClusterError
+from batprotocol.signals import Interrupts
 
 __all__ = ["run_campaigns"]
 
@@ -45,8 +46,10 @@ def run_campaigns(
 
     Raises:
         StoreError: the store cannot be used, or another loop runs on it.
+        KeyboardInterrupt: SIGINT came. SystemExit(143): SIGTERM came. In the main thread, both wait for the cycle
+            to end.
     """
-    with store.only_loop(), _managers(store) as managers:
+    with Interrupts() as interrupts, store.only_loop(), _managers(store) as managers:
         loop = Loop(store, managers, settings, time.time)
         done = 0
         while cycles is None or done < cycles:
@@ -56,8 +59,10 @@ def run_campaigns(
             on_cycle(cycle)
             if until_idle and cycle.idle:
                 return
+            interrupts.check()
             while (left := began + cycle_seconds - time.monotonic()) > 0 and done != cycles:
                 time.sleep(min(left, TEND_SECONDS))
+                interrupts.check()
                 loop.tend()
 
 

@@ -12,6 +12,8 @@ from batprotocol.errors import StoreError
 __all__ = ["run", "settings_of"]
 
 INTERRUPTED = 130
+TERMINATED = 143
+"""The exit statuses after SIGINT and SIGTERM, as shells tell them."""
 
 
 def settings_of(given: dict[str, Any]) -> Settings:
@@ -40,9 +42,9 @@ def run(
                     cycles=cycles,
                     on_cycle=told.cycle,
                 )
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, SystemExit) as signal:
                 output.remark("grid", "stopped; what runs on clusters runs on, and the next run goes on from here")
-                return INTERRUPTED
+                return INTERRUPTED if isinstance(signal, KeyboardInterrupt) else TERMINATED
         failed = sum(status.failed for status in store.campaigns(ended=True)) if until_done else 0
     if failed:
         output.remark("grid", f"{failed:,} tasks did not end well: batproto grid events -c ID tells why")

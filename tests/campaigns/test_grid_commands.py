@@ -125,16 +125,19 @@ def test_nothing_to_run_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_interrupt_leaves_everything_resumable(grid: tuple[str | Path, ...], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupt_leaves_everything_resumable(
+    grid: tuple[str | Path, ...], tmp_path: Path, number: signal.Signals, status: int
+) -> None:
     run_here(*grid, "sub", "-j", jdl(tmp_path, "sleep 0.5; echo >> runs", tasks=6))
     words = [*PROGRAM, *map(str, grid), "run", "--cycle", "0.1", "-v"]
     loop = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
     assert loop.stdout is not None
     while "2 jobs run" not in loop.stdout.readline():
         assert loop.poll() is None
-    loop.send_signal(signal.SIGINT)
+    loop.send_signal(number)
     _, errors = loop.communicate(timeout=30)
-    assert loop.returncode == 130
+    assert loop.returncode == status
     assert errors == "batproto: grid: stopped; what runs on clusters runs on, and the next run goes on from here\n"
     assert run_here(*grid, "run", "--until-done", "--cycle", "0.1").status == 0
     assert len((tmp_path / "runs").read_text().split()) == 6
