@@ -99,11 +99,41 @@ class Register(SchedulerPlugin):
             self.announced.pop(name, None)
 
 
-def _commands(worker: Any) -> dict[str, subprocess.Popen[bytes]]:
-    """The commands that run on a worker."""
+class _Commands:
+    """The jobs that a worker runs, by name: each from before it begins until it has ended.
+
+    Whoever kills says so first and looks for the process then, whoever starts one does it the other way round: so it is
+    killed, however these two meet.
+    """
+
+    def __init__(self) -> None:
+        self.running: dict[str, subprocess.Popen[bytes] | None] = {}
+        self.doomed: set[str] = set()
+
+    def started(self, name: str, process: subprocess.Popen[bytes]) -> None:
+        """Its process is this one."""
+        self.running[name] = process
+        if name in self.doomed:
+            _kill(process)
+
+    def kill(self, name: str) -> None:
+        """Kill it, if it runs here."""
+        if name in self.running:
+            self.doomed.add(name)
+            process = self.running.get(name)
+            if process is not None:
+                _kill(process)
+
+    def ended(self, name: str) -> None:
+        """It runs no more."""
+        self.running.pop(name, None)
+        self.doomed.discard(name)
+
+
+def _commands(worker: Any) -> _Commands:
     if not hasattr(worker, "batprotocol_commands"):
-        worker.batprotocol_commands = {}
-    found: dict[str, subprocess.Popen[bytes]] = worker.batprotocol_commands
+        worker.batprotocol_commands = _Commands()
+    found: _Commands = worker.batprotocol_commands
     return found
 
 
@@ -116,17 +146,22 @@ def run_command(
     def call(handler: str, **arguments: Any) -> Any:
         return sync(worker.loop, getattr(worker.scheduler, f"{MARK}-{handler}"), name=name, **arguments)
 
-    if not call("begin", worker=worker.address, node=socket.gethostname()):
-        return
-    exit_code, cause = None, "EXTERMINATE"
+    commands = _commands(worker)
+    commands.running[name] = None
     try:
-        exit_code, cause = _run(_commands(worker), name, command, directory, walltime, environment, best_effort)
+        if not call("begin", worker=worker.address, node=socket.gethostname()):
+            return
+        exit_code, cause = None, "EXTERMINATE"
+        try:
+            exit_code, cause = _run(commands, name, command, directory, walltime, environment, best_effort)
+        finally:
+            call("end", exit_code=exit_code, cause=cause)
     finally:
-        call("end", exit_code=exit_code, cause=cause)
+        commands.ended(name)
 
 
 def _run(
-    commands: dict[str, subprocess.Popen[bytes]],
+    commands: _Commands,
     name: str,
     command: str,
     directory: str,
@@ -154,7 +189,7 @@ def _run(
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        commands[name] = process
+        commands.started(name, process)
         try:
             code = process.wait(walltime)
         except subprocess.TimeoutExpired:
@@ -162,7 +197,6 @@ def _run(
         finally:
             _kill(process)
             process.wait()
-            del commands[name]
     return (code << 8 if code >= 0 else -code), None
 
 
@@ -175,6 +209,4 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 async def kill_commands(names: list[str], dask_worker: Any = None) -> None:
     """On each worker: kill those of these commands that run here."""
     for name in names:
-        process = _commands(dask_worker).get(name)
-        if process is not None:
-            _kill(process)
+        _commands(dask_worker).kill(name)
