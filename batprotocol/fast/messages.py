@@ -10,35 +10,8 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from batprotocol.errors import EncodeError, shown
+from batprotocol.fast import values as v
 from batprotocol.fast.topics import Channel, Topic
-from batprotocol.fast.values import (
-    KPI,
-    ApplicationKPIs,
-    ApplicationStatus,
-    Configuration,
-    EvacuateNode,
-    FastMessage,
-    Init,
-    InitAgent,
-    MigrateVM,
-    MmbwmonRequest,
-    MmbwmonResponse,
-    MmbwmonRestart,
-    MmbwmonRestartAck,
-    MmbwmonStop,
-    MmbwmonStopAck,
-    PscomRequest,
-    PscomResponse,
-    Quit,
-    RepinVM,
-    Result,
-    ResumeVM,
-    StartVM,
-    StopMonitoring,
-    StopVM,
-    SuspendVM,
-    SystemInfo,
-)
 
 __all__ = ["MESSAGES", "QOS", "RESULTS", "ROUTES", "Participant", "Route", "route_of", "routes_on", "topic_for"]
 
@@ -73,7 +46,7 @@ class Route(NamedTuple):
         retained: whether the broker keeps it for those who come later. Nothing of FaST is.
     """
 
-    message: type[FastMessage]
+    message: type[v.FastMessage]
     task: str
     channel: Channel
     sender: Participant
@@ -86,50 +59,50 @@ _SCHEDULER, _MIGFRA, _AGENT, _MMBWMON, _PSCOM, _APPLICATION = Participant
 _TASK = (Channel.MIGFRA_TASK, _SCHEDULER, _MIGFRA, 2)
 
 ROUTES: Final[tuple[Route, ...]] = (
-    Route(StartVM, "start vm", *_TASK),
-    Route(StopVM, "stop vm", *_TASK),
-    Route(SuspendVM, "suspend vm", *_TASK),
-    Route(ResumeVM, "resume vm", *_TASK),
-    Route(MigrateVM, "migrate vm", *_TASK),
-    Route(EvacuateNode, "evacuate node", *_TASK),
-    Route(RepinVM, "repin vm", *_TASK),
-    Route(Quit, "quit", *_TASK),
-    Route(Result, "", Channel.MIGFRA_RESULT, _MIGFRA, _SCHEDULER, 1),
-    Route(Init, "init", Channel.AGENT_STATUS, _AGENT, _SCHEDULER, 2),
-    Route(Configuration, "configuration", Channel.AGENT_STATUS, _AGENT, _SCHEDULER, 2),
-    Route(KPI, "KPI", Channel.AGENT_STATUS, _AGENT, _SCHEDULER, 2),
-    Route(InitAgent, "init agent", Channel.AGENT_TASK, _SCHEDULER, _AGENT, 2),
-    Route(InitAgent, "init agent", Channel.AGENT_INIT_AGENT, _SCHEDULER, _AGENT, 2),
-    Route(StopMonitoring, "stop monitoring", Channel.AGENT_TASK, _SCHEDULER, _AGENT, 2),
-    Route(StopMonitoring, "stop monitoring", Channel.AGENT_STOP_MONITORING, _SCHEDULER, _AGENT, 2),
-    Route(MmbwmonRequest, "mmbwmon request", Channel.MMBWMON_REQUEST, _SCHEDULER, _MMBWMON, 2),
-    Route(MmbwmonResponse, "mmbwmon response", Channel.MMBWMON_RESPONSE, _MMBWMON, _SCHEDULER, 2),
-    Route(MmbwmonStop, "mmbwmon stop", Channel.MMBWMON_STOP, _SCHEDULER, _MMBWMON, 2),
-    Route(MmbwmonStopAck, "", Channel.MMBWMON_STOP_ACK, _MMBWMON, _SCHEDULER, 2),
-    Route(MmbwmonRestart, "mmbwmon restart", Channel.MMBWMON_RESTART, _SCHEDULER, _MMBWMON, 2),
-    Route(MmbwmonRestartAck, "", Channel.MMBWMON_RESTART_ACK, _MMBWMON, _SCHEDULER, 2),
-    Route(PscomRequest, "", Channel.PSCOM_REQUEST, _MIGFRA, _PSCOM, 0),
-    Route(PscomResponse, "", Channel.PSCOM_RESPONSE, _PSCOM, _MIGFRA, 1),
-    Route(ApplicationStatus, "status", Channel.APPLICATION_STATUS, _APPLICATION, _SCHEDULER, 2),
-    Route(ApplicationKPIs, "KPIs", Channel.APPLICATION_KPIS, _APPLICATION, _SCHEDULER, 2),
+    Route(v.StartVM, "start vm", *_TASK),
+    Route(v.StopVM, "stop vm", *_TASK),
+    Route(v.SuspendVM, "suspend vm", *_TASK),
+    Route(v.ResumeVM, "resume vm", *_TASK),
+    Route(v.MigrateVM, "migrate vm", *_TASK),
+    Route(v.EvacuateNode, "evacuate node", *_TASK),
+    Route(v.RepinVM, "repin vm", *_TASK),
+    Route(v.Quit, "quit", *_TASK),
+    Route(v.Result, "", Channel.MIGFRA_RESULT, _MIGFRA, _SCHEDULER, 1),
+    Route(v.Init, "init", Channel.AGENT_STATUS, _AGENT, _SCHEDULER, 2),
+    Route(v.Configuration, "configuration", Channel.AGENT_STATUS, _AGENT, _SCHEDULER, 2),
+    Route(v.KPI, "KPI", Channel.AGENT_STATUS, _AGENT, _SCHEDULER, 2),
+    Route(v.InitAgent, "init agent", Channel.AGENT_TASK, _SCHEDULER, _AGENT, 2),
+    Route(v.InitAgent, "init agent", Channel.AGENT_INIT_AGENT, _SCHEDULER, _AGENT, 2),
+    Route(v.StopMonitoring, "stop monitoring", Channel.AGENT_TASK, _SCHEDULER, _AGENT, 2),
+    Route(v.StopMonitoring, "stop monitoring", Channel.AGENT_STOP_MONITORING, _SCHEDULER, _AGENT, 2),
+    Route(v.MmbwmonRequest, "mmbwmon request", Channel.MMBWMON_REQUEST, _SCHEDULER, _MMBWMON, 2),
+    Route(v.MmbwmonResponse, "mmbwmon response", Channel.MMBWMON_RESPONSE, _MMBWMON, _SCHEDULER, 2),
+    Route(v.MmbwmonStop, "mmbwmon stop", Channel.MMBWMON_STOP, _SCHEDULER, _MMBWMON, 2),
+    Route(v.MmbwmonStopAck, "", Channel.MMBWMON_STOP_ACK, _MMBWMON, _SCHEDULER, 2),
+    Route(v.MmbwmonRestart, "mmbwmon restart", Channel.MMBWMON_RESTART, _SCHEDULER, _MMBWMON, 2),
+    Route(v.MmbwmonRestartAck, "", Channel.MMBWMON_RESTART_ACK, _MMBWMON, _SCHEDULER, 2),
+    Route(v.PscomRequest, "", Channel.PSCOM_REQUEST, _MIGFRA, _PSCOM, 0),
+    Route(v.PscomResponse, "", Channel.PSCOM_RESPONSE, _PSCOM, _MIGFRA, 1),
+    Route(v.ApplicationStatus, "status", Channel.APPLICATION_STATUS, _APPLICATION, _SCHEDULER, 2),
+    Route(v.ApplicationKPIs, "KPIs", Channel.APPLICATION_KPIS, _APPLICATION, _SCHEDULER, 2),
 )
 """All of them. A message that travels on several topics has the usual one first."""
 
-RESULTS: Final[Mapping[type[FastMessage], str]] = {
-    StartVM: "vm started",
-    StopVM: "vm stopped",
-    SuspendVM: "vm suspended",
-    ResumeVM: "vm resumed",
-    MigrateVM: "vm migrated",
-    EvacuateNode: "node evacuated",
-    RepinVM: "vm repinned",
-    Quit: "quit",
+RESULTS: Final[Mapping[type[v.FastMessage], str]] = {
+    v.StartVM: "vm started",
+    v.StopVM: "vm stopped",
+    v.SuspendVM: "vm suspended",
+    v.ResumeVM: "vm resumed",
+    v.MigrateVM: "vm migrated",
+    v.EvacuateNode: "node evacuated",
+    v.RepinVM: "vm repinned",
+    v.Quit: "quit",
 }
 """What the result of each task says."""
 
-MESSAGES: Final[Mapping[str, type[FastMessage]]] = {
+MESSAGES: Final[Mapping[str, type[v.FastMessage]]] = {
     **{route.message.__name__: route.message for route in ROUTES},
-    SystemInfo.__name__: SystemInfo,
+    v.SystemInfo.__name__: v.SystemInfo,
 }
 """All messages by the names of their classes, with the one that travels on no topic."""
 
@@ -140,10 +113,10 @@ _USUAL: Final = {route.message: route for route in reversed(ROUTES)}
 _ON: Final = {channel: tuple(route for route in ROUTES if route.channel is channel) for channel in Channel}
 
 
-def route_of(message: FastMessage | type[FastMessage]) -> Route:
+def route_of(message: v.FastMessage | type[v.FastMessage]) -> Route:
     """How a message travels usually. EncodeError if it travels on no topic.
 
-    >>> route_of(Quit).channel, route_of(Quit).qos
+    >>> route_of(v.Quit).channel, route_of(v.Quit).qos
     (Channel.MIGFRA_TASK, 2)
     """
     kind = message if isinstance(message, type) else type(message)
@@ -158,10 +131,10 @@ def routes_on(channel: Channel) -> tuple[Route, ...]:
     return _ON[channel]
 
 
-def topic_for(message: FastMessage | type[FastMessage], name: str, process: str | int | None = None) -> Topic:
+def topic_for(message: v.FastMessage | type[v.FastMessage], name: str, process: str | int | None = None) -> Topic:
     """The topic that a message usually travels on, to or from this host, application or process.
 
-    >>> str(topic_for(Quit(), "node-a"))
+    >>> str(topic_for(v.Quit(), "node-a"))
     'fast/migfra/node-a/task'
     """
     return route_of(message).channel.topic(name, process)

@@ -9,21 +9,9 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
+from batprotocol.fast import values as v
 from batprotocol.fast.nodes.hypervisor import Hypervisors
 from batprotocol.fast.nodes.settings import Luck, Settings
-from batprotocol.fast.values import (
-    KPI,
-    Configuration,
-    FastMessage,
-    Init,
-    InitAgent,
-    MmbwmonRequest,
-    MmbwmonResponse,
-    MmbwmonRestart,
-    MmbwmonRestartAck,
-    MmbwmonStop,
-    MmbwmonStopAck,
-)
 
 __all__ = ["LEAST_BANDWIDTH", "Agent"]
 
@@ -49,7 +37,7 @@ class Agent:
         hypervisors: Hypervisors,
         settings: Settings,
         luck: Luck,
-        publish: Callable[[FastMessage], None],
+        publish: Callable[[v.FastMessage], None],
         start: Callable[[Coroutine[Any, Any, None]], asyncio.Task[Any]],
     ) -> None:
         self.host = host
@@ -62,18 +50,18 @@ class Agent:
 
     def begin(self) -> None:
         """Tell schedulers that the node is there."""
-        self._publish(Init(self.host))
+        self._publish(v.Init(self.host))
 
-    def take(self, message: FastMessage) -> None:
+    def take(self, message: v.FastMessage) -> None:
         """Do what a scheduler asks for."""
-        if isinstance(message, InitAgent):
+        if isinstance(message, v.InitAgent):
             self._configure(message)
-        elif isinstance(message, MmbwmonRequest):
+        elif isinstance(message, v.MmbwmonRequest):
             self._start(self._measure(message))
-        elif isinstance(message, MmbwmonStop):
-            self._publish(MmbwmonStopAck())
-        elif isinstance(message, MmbwmonRestart):
-            self._publish(MmbwmonRestartAck())
+        elif isinstance(message, v.MmbwmonStop):
+            self._publish(v.MmbwmonStopAck())
+        elif isinstance(message, v.MmbwmonRestart):
+            self._publish(v.MmbwmonRestartAck())
         else:  # stop monitoring
             self.end()
 
@@ -90,22 +78,22 @@ class Agent:
         used = sum(self._settings.bandwidth_of(each.name) for each in machines if not each.is_suspended)
         return round(max(LEAST_BANDWIDTH, 1 - used), 4)
 
-    def _configure(self, message: InitAgent) -> None:
+    def _configure(self, message: v.InitAgent) -> None:
         self.end()
         accepted = message.kpi.repeat > 0
-        self._publish(Configuration(self.host, "accepted" if accepted else "denied"))
+        self._publish(v.Configuration(self.host, "accepted" if accepted else "denied"))
         if accepted:
             self._reporting = self._start(self._report(message))
 
-    async def _report(self, message: InitAgent) -> None:
+    async def _report(self, message: v.InitAgent) -> None:
         while True:
             await asyncio.sleep(message.kpi.repeat)
             machines = len(self._hypervisors.names(self.host))
             known = {"Node memory bandwidth": str(self.available_bandwidth), "Node virtual machines": str(machines)}
-            self._publish(KPI(self.host, {name: known.get(name, "0") for name in message.kpi.categories} or known))
+            self._publish(v.KPI(self.host, {name: known.get(name, "0") for name in message.kpi.categories} or known))
 
-    async def _measure(self, message: MmbwmonRequest) -> None:
+    async def _measure(self, message: v.MmbwmonRequest) -> None:
         fate = self._luck.draw("mmbwmon", str(message.cores))
         await asyncio.sleep(fate.seconds)
         if not fate.fails and not fate.is_silent:  # it has no words for a failure
-            self._publish(MmbwmonResponse(message.cores, self.available_bandwidth))
+            self._publish(v.MmbwmonResponse(message.cores, self.available_bandwidth))

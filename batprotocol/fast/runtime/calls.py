@@ -16,18 +16,8 @@ from concurrent.futures import Future
 from typing import Any, Final, Generic, TypeVar, cast
 
 from batprotocol.errors import PeerSilent, ProtocolError, TaskFailed, shown
+from batprotocol.fast import values as v
 from batprotocol.fast.messages import RESULTS, route_of
-from batprotocol.fast.values import (
-    UNKNOWN,
-    FastMessage,
-    MmbwmonRequest,
-    MmbwmonResponse,
-    MmbwmonRestart,
-    MmbwmonRestartAck,
-    MmbwmonStop,
-    MmbwmonStopAck,
-    Result,
-)
 
 __all__ = ["REMEMBERED", "Call", "Ledger"]
 
@@ -106,7 +96,7 @@ class Ledger:
         with self._lock:
             self._remove(_key_of_task(call.host, call.task), call)
 
-    def take(self, host: str, message: FastMessage) -> tuple[bool, Call[Any] | None]:
+    def take(self, host: str, message: v.FastMessage) -> tuple[bool, Call[Any] | None]:
         """A message that came: whether it is news, and the call that it settles, if there is one."""
         key = _key_of_answer(host, message)
         if key is None:
@@ -115,10 +105,10 @@ class Ledger:
             if self._answered.get(key):
                 return False, None
             call = self._pop(key)
-            if isinstance(message, Result):
+            if isinstance(message, v.Result):
                 if call is not None or key in self._answered:
                     _remember(self._answered, key, True)
-                elif message.id is None and message.result == UNKNOWN and message.list:
+                elif message.id is None and message.result == v.UNKNOWN and message.list:
                     _remember(self._complaints, host, message.list[0].details or "")
         if call is not None:
             _settle(call, message)
@@ -186,35 +176,35 @@ def _remember(memory: dict[Any, Any], key: Hashable, value: object) -> None:
 # What tells an answer from others: the id, the cores, or its kind alone
 
 
-def _key_of_task(host: str, task: FastMessage) -> tuple[Any, ...]:
-    if isinstance(task, MmbwmonRequest):
-        return MmbwmonResponse, host, task.cores
-    if isinstance(task, MmbwmonStop):
-        return MmbwmonStopAck, host
-    if isinstance(task, MmbwmonRestart):
-        return MmbwmonRestartAck, host
-    return Result, cast(Any, task).id, host
+def _key_of_task(host: str, task: v.FastMessage) -> tuple[Any, ...]:
+    if isinstance(task, v.MmbwmonRequest):
+        return v.MmbwmonResponse, host, task.cores
+    if isinstance(task, v.MmbwmonStop):
+        return v.MmbwmonStopAck, host
+    if isinstance(task, v.MmbwmonRestart):
+        return v.MmbwmonRestartAck, host
+    return v.Result, cast(Any, task).id, host
 
 
-def _key_of_answer(host: str, message: FastMessage) -> tuple[Any, ...] | None:
-    if isinstance(message, Result):
-        return Result, message.id, host
-    if isinstance(message, MmbwmonResponse):
-        return MmbwmonResponse, host, message.cores
-    if isinstance(message, MmbwmonStopAck | MmbwmonRestartAck):
+def _key_of_answer(host: str, message: v.FastMessage) -> tuple[Any, ...] | None:
+    if isinstance(message, v.Result):
+        return v.Result, message.id, host
+    if isinstance(message, v.MmbwmonResponse):
+        return v.MmbwmonResponse, host, message.cores
+    if isinstance(message, v.MmbwmonStopAck | v.MmbwmonRestartAck):
         return type(message), host
     return None
 
 
-def _settle(call: Call[Any], answer: FastMessage) -> None:
-    fault = _fault(call.task, answer) if isinstance(answer, Result) else ""
+def _settle(call: Call[Any], answer: v.FastMessage) -> None:
+    fault = _fault(call.task, answer) if isinstance(answer, v.Result) else ""
     if fault:
         call.set_exception(TaskFailed(fault, call.host, call.task, answer))
     else:
         call.set_result(answer)
 
 
-def _fault(task: FastMessage, result: Result) -> str:
+def _fault(task: v.FastMessage, result: v.Result) -> str:
     """What a result says went wrong, "" if all went well."""
     bad = [entry for entry in result.list if not entry.is_success]
     word = _words(task)
@@ -225,7 +215,7 @@ def _fault(task: FastMessage, result: Result) -> str:
     return "" if result.result == expected else f"{word}: expected the result {expected!r}, got {shown(result.result)}"
 
 
-def _words(task: FastMessage) -> str:
+def _words(task: v.FastMessage) -> str:
     """How a task is called in the protocol, with its id where it has one."""
     id = getattr(task, "id", None)
     return f"{route_of(task).task}{f' {id}' if id is not None else ''}"

@@ -457,7 +457,7 @@ def _expiry(packet: str, seconds: int) -> Properties:
     from paho.mqtt.packettypes import PacketTypes
     from paho.mqtt.properties import Properties
 
-    properties = Properties(getattr(PacketTypes, packet))  # type: ignore[no-untyped-call]
+    properties = Properties(getattr(PacketTypes, packet))  # type: ignore[no-untyped-call]  # of paho
     properties.SessionExpiryInterval = seconds
     return properties
 

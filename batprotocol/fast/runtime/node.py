@@ -8,35 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
+from batprotocol.fast import values as v
 from batprotocol.fast.runtime.calls import Call
-from batprotocol.fast.values import (
-    VM,
-    EvacuateNode,
-    EvacuateParameter,
-    FastMessage,
-    InitAgent,
-    JobDescription,
-    KPIConfiguration,
-    MigrateParameter,
-    MigrateVM,
-    MmbwmonRequest,
-    MmbwmonResponse,
-    MmbwmonRestart,
-    MmbwmonRestartAck,
-    MmbwmonStop,
-    MmbwmonStopAck,
-    Quit,
-    RepinVM,
-    Result,
-    ResumeVM,
-    StartVM,
-    StopMonitoring,
-    StopVM,
-    SuspendVM,
-    SwapWith,
-    VMConfiguration,
-    VMToStop,
-)
 
 __all__ = ["Node", "Sender"]
 
@@ -44,8 +17,8 @@ __all__ = ["Node", "Sender"]
 class Sender(Protocol):
     """What carries tasks: a `Cluster`."""
 
-    def call(self, host: str, task: FastMessage, timeout: float | None = None) -> Call[Any]: ...
-    def send(self, name: str, message: FastMessage, process: str | int | None = None) -> None: ...
+    def call(self, host: str, task: v.FastMessage, timeout: float | None = None) -> Call[Any]: ...
+    def send(self, name: str, message: v.FastMessage, process: str | int | None = None) -> None: ...
 
 
 class Node:
@@ -67,24 +40,24 @@ class Node:
     def __repr__(self) -> str:
         return f"Node({self.host!r})"
 
-    def call(self, task: FastMessage, timeout: float | None = None) -> Call[Any]:
+    def call(self, task: v.FastMessage, timeout: float | None = None) -> Call[Any]:
         """Send a task as it is; it is given an id unless it has one."""
         return self._sender.call(self.host, task, timeout)
 
     # The migration framework
 
-    def start(self, *machines: VMConfiguration | str, timeout: float | None = None) -> Call[Result]:
+    def start(self, *machines: v.VMConfiguration | str, timeout: float | None = None) -> Call[v.Result]:
         """Start these machines: those that the node knows by their names, others by a `VMConfiguration`."""
-        entries = [VMConfiguration(vm_name=each) if isinstance(each, str) else each for each in machines]
-        return self.call(StartVM(entries), timeout)
+        entries = [v.VMConfiguration(vm_name=each) if isinstance(each, str) else each for each in machines]
+        return self.call(v.StartVM(entries), timeout)
 
     def stop(
         self,
-        *machines: VMToStop | str,
+        *machines: v.VMToStop | str,
         force: bool | None = None,
         undefine: bool | None = None,
         timeout: float | None = None,
-    ) -> Call[Result]:
+    ) -> Call[v.Result]:
         """Stop these machines.
 
         Args:
@@ -93,26 +66,26 @@ class Node:
             undefine: whether the node forgets those that are named.
             timeout: see above.
         """
-        named = (VMToStop(vm_name=each, force=force, undefine=undefine) for each in machines if isinstance(each, str))
-        return self.call(StopVM([next(named) if isinstance(each, str) else each for each in machines]), timeout)
+        named = (v.VMToStop(vm_name=each, force=force, undefine=undefine) for each in machines if isinstance(each, str))
+        return self.call(v.StopVM([next(named) if isinstance(each, str) else each for each in machines]), timeout)
 
-    def suspend(self, *names: str, timeout: float | None = None) -> Call[Result]:
+    def suspend(self, *names: str, timeout: float | None = None) -> Call[v.Result]:
         """Let these machines have no CPU time."""
-        return self.call(SuspendVM([VM(vm_name=name) for name in names]), timeout)
+        return self.call(v.SuspendVM([v.VM(vm_name=name) for name in names]), timeout)
 
-    def resume(self, *names: str, timeout: float | None = None) -> Call[Result]:
+    def resume(self, *names: str, timeout: float | None = None) -> Call[v.Result]:
         """Let these machines go on."""
-        return self.call(ResumeVM([VM(vm_name=name) for name in names]), timeout)
+        return self.call(v.ResumeVM([v.VM(vm_name=name) for name in names]), timeout)
 
     def migrate(
         self,
         name: str,
         destination: str,
-        parameter: MigrateParameter | None = None,
+        parameter: v.MigrateParameter | None = None,
         *,
-        swap_with: str | SwapWith | None = None,
+        swap_with: str | v.SwapWith | None = None,
         timeout: float | None = None,
-    ) -> Call[Result]:
+    ) -> Call[v.Result]:
         """Bring a machine to another node.
 
         Args:
@@ -123,44 +96,44 @@ class Node:
             timeout: see above.
         """
         if swap_with is not None:
-            given = parameter or MigrateParameter()
-            other = SwapWith(swap_with) if isinstance(swap_with, str) else swap_with
+            given = parameter or v.MigrateParameter()
+            other = v.SwapWith(swap_with) if isinstance(swap_with, str) else swap_with
             fields = {each: getattr(given, each) for each in given.__struct_fields__}
-            parameter = MigrateParameter(**{**fields, "swap_with": other})
-        return self.call(MigrateVM(name, destination, parameter), timeout)
+            parameter = v.MigrateParameter(**{**fields, "swap_with": other})
+        return self.call(v.MigrateVM(name, destination, parameter), timeout)
 
-    def repin(self, name: str, vcpu_map: Iterable[Iterable[int]], timeout: float | None = None) -> Call[Result]:
+    def repin(self, name: str, vcpu_map: Iterable[Iterable[int]], timeout: float | None = None) -> Call[v.Result]:
         """Let the virtual CPUs of a machine run on these CPUs: an entry for each of them."""
-        return self.call(RepinVM(name, vcpu_map), timeout)
+        return self.call(v.RepinVM(name, vcpu_map), timeout)
 
     def evacuate(
-        self, *destinations: str, parameter: EvacuateParameter | None = None, timeout: float | None = None
-    ) -> Call[Result]:
+        self, *destinations: str, parameter: v.EvacuateParameter | None = None, timeout: float | None = None
+    ) -> Call[v.Result]:
         """Bring all machines that run here to these nodes."""
-        return self.call(EvacuateNode(destinations, parameter=parameter), timeout)
+        return self.call(v.EvacuateNode(destinations, parameter=parameter), timeout)
 
-    def quit(self, timeout: float | None = None) -> Call[Result]:
+    def quit(self, timeout: float | None = None) -> Call[v.Result]:
         """Let the migration framework of this node end."""
-        return self.call(Quit(), timeout)
+        return self.call(v.Quit(), timeout)
 
     # The agent and mmbwmon
 
     def init_agent(self, categories: Mapping[str, str], repeat: int) -> None:
         """Let the agent report these indicators, every so many seconds. It may answer with a `Configuration`."""
-        self._sender.send(self.host, InitAgent(KPIConfiguration(categories, repeat)))
+        self._sender.send(self.host, v.InitAgent(v.KPIConfiguration(categories, repeat)))
 
     def stop_monitoring(self, job_id: str, process_id: int) -> None:
         """Let the agent watch a job no longer."""
-        self._sender.send(self.host, StopMonitoring(JobDescription(job_id, process_id)))
+        self._sender.send(self.host, v.StopMonitoring(v.JobDescription(job_id, process_id)))
 
-    def measure(self, cores: Iterable[int], timeout: float | None = None) -> Call[MmbwmonResponse]:
+    def measure(self, cores: Iterable[int], timeout: float | None = None) -> Call[v.MmbwmonResponse]:
         """Let mmbwmon measure the memory bandwidth that is left to these cores: what runs there is suspended before."""
-        return self.call(MmbwmonRequest(cores), timeout)
+        return self.call(v.MmbwmonRequest(cores), timeout)
 
-    def stop_cgroup(self, cgroup: str, timeout: float | None = None) -> Call[MmbwmonStopAck]:
+    def stop_cgroup(self, cgroup: str, timeout: float | None = None) -> Call[v.MmbwmonStopAck]:
         """Let mmbwmon stop the processes of a cgroup."""
-        return self.call(MmbwmonStop(cgroup), timeout)
+        return self.call(v.MmbwmonStop(cgroup), timeout)
 
-    def restart_cgroup(self, cgroup: str, timeout: float | None = None) -> Call[MmbwmonRestartAck]:
+    def restart_cgroup(self, cgroup: str, timeout: float | None = None) -> Call[v.MmbwmonRestartAck]:
         """Let mmbwmon restart the processes of a cgroup."""
-        return self.call(MmbwmonRestart(cgroup), timeout)
+        return self.call(v.MmbwmonRestart(cgroup), timeout)

@@ -225,7 +225,25 @@ class EvacuateParameter(Part, frozen=True, kw_only=True):
 # The messages
 
 
-class StartVM(FastMessage, frozen=True):
+class ListTask(FastMessage, frozen=True, kw_only=True):
+    """What the tasks for many machines have, beside their list; `StartVM` explains it."""
+
+    concurrent_execution: bool | None = None
+    id: str | None = None
+    host: str | None = None
+
+
+class SingleTask(FastMessage, frozen=True, kw_only=True):
+    """What the tasks for one machine or node have, beside what they are about; `MigrateVM` explains it."""
+
+    concurrent_execution: bool | None = None
+    time_measurement: bool | None = None
+    driver: str | None = None
+    id: str | None = None
+    host: str | None = None
+
+
+class StartVM(ListTask, frozen=True):
     """`start vm`: start these machines, and wait until they can be reached.
 
     Args:
@@ -236,51 +254,39 @@ class StartVM(FastMessage, frozen=True):
     """
 
     vm_configurations: TupleOf[VMConfiguration] = ()  # type: ignore[assignment]  # a descriptor
-    concurrent_execution: bool | None = None
-    id: str | None = None
-    host: str | None = None
 
     def __post_init__(self) -> None:
         tuples_into(self, "vm_configurations")
 
 
-class StopVM(FastMessage, frozen=True):
+class StopVM(ListTask, frozen=True):
     """`stop vm`: stop these machines. The arguments are those of `StartVM`."""
 
     list: TupleOf[VMToStop] = ()  # type: ignore[assignment]  # a descriptor
-    concurrent_execution: bool | None = None
-    id: str | None = None
-    host: str | None = None
 
     def __post_init__(self) -> None:
         tuples_into(self, "list")
 
 
-class SuspendVM(FastMessage, frozen=True):
+class SuspendVM(ListTask, frozen=True):
     """`suspend vm`: let these machines have no CPU time. The arguments are those of `StartVM`."""
 
     list: TupleOf[VM] = ()  # type: ignore[assignment]  # a descriptor
-    concurrent_execution: bool | None = None
-    id: str | None = None
-    host: str | None = None
 
     def __post_init__(self) -> None:
         tuples_into(self, "list")
 
 
-class ResumeVM(FastMessage, frozen=True):
+class ResumeVM(ListTask, frozen=True):
     """`resume vm`: let these machines go on. The arguments are those of `StartVM`."""
 
     list: TupleOf[VM] = ()  # type: ignore[assignment]  # a descriptor
-    concurrent_execution: bool | None = None
-    id: str | None = None
-    host: str | None = None
 
     def __post_init__(self) -> None:
         tuples_into(self, "list")
 
 
-class MigrateVM(FastMessage, frozen=True):
+class MigrateVM(SingleTask, frozen=True):
     """`migrate vm`: bring this machine to another node.
 
     Args:
@@ -297,17 +303,12 @@ class MigrateVM(FastMessage, frozen=True):
     vm_name: str
     destination: str
     parameter: MigrateParameter | None = None
-    concurrent_execution: bool | None = None
-    time_measurement: bool | None = None
-    driver: str | None = None
-    id: str | None = None
-    host: str | None = None
 
     def __post_init__(self) -> None:
         none_of(self, "parameter", _NO_MIGRATE_PARAMETER)
 
 
-class EvacuateNode(FastMessage, frozen=True):
+class EvacuateNode(SingleTask, frozen=True):
     """`evacuate node`: bring all machines of the node to others. The other arguments are those of `MigrateVM`.
 
     Args:
@@ -318,18 +319,13 @@ class EvacuateNode(FastMessage, frozen=True):
     destinations: TupleOf[str] = ()  # type: ignore[assignment]  # a descriptor
     vm_name: str | None = None
     parameter: EvacuateParameter | None = None
-    concurrent_execution: bool | None = None
-    time_measurement: bool | None = None
-    driver: str | None = None
-    id: str | None = None
-    host: str | None = None
 
     def __post_init__(self) -> None:
         tuples_into(self, "destinations")
         none_of(self, "parameter", _NO_EVACUATE_PARAMETER)
 
 
-class RepinVM(FastMessage, frozen=True):
+class RepinVM(SingleTask, frozen=True):
     """`repin vm`: let the virtual CPUs of this machine run on these CPUs. The other arguments are those of `MigrateVM`.
 
     Args:
@@ -338,17 +334,12 @@ class RepinVM(FastMessage, frozen=True):
 
     vm_name: str
     vcpu_map: CPUMap
-    concurrent_execution: bool | None = None
-    time_measurement: bool | None = None
-    driver: str | None = None
-    id: str | None = None
-    host: str | None = None
 
     def __post_init__(self) -> None:
         nested_tuples_into(self, "vcpu_map")
 
 
-class Quit(FastMessage, frozen=True):
+class Quit(ListTask, frozen=True):
     """`quit`: the framework answers, waits for what it does, and ends.
 
     Args:
@@ -359,9 +350,6 @@ class Quit(FastMessage, frozen=True):
     """
 
     list: TupleOf[TaskOptions] = (TaskOptions(),)  # type: ignore[assignment]  # a descriptor
-    concurrent_execution: bool | None = None
-    id: str | None = None
-    host: str | None = None
 
     def __post_init__(self) -> None:
         tuples_into(self, "list")
