@@ -6,11 +6,10 @@ the bytes were found, nor what a judge makes of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from batprotocol.cli.reading import Place, Reading, Spoken
-from batprotocol.cli.tree import Node, Trees
 from batprotocol.errors import DecodeError
 from batprotocol.wire import decode, decode_binary, detect, frames, json
 
@@ -92,13 +91,6 @@ def _title(reading: Reading) -> tuple[str, str]:
     return kind, _DIRECTIONS.get(reading.kind, "")
 
 
-def _show(reading: Reading, indices: list[int], trees: Trees) -> Iterator[Node]:
-    if reading.text is not None:
-        yield trees.text("text", reading.text)
-    if reading.tree is not None:
-        yield from trees.events(reading.tree, indices)
-
-
 def _opens(data: bytes) -> str:
     return "" if detect(data) == "init" else "is not the initialization data, with which a conversation begins"
 
@@ -128,5 +120,5 @@ def _judge(rules: str) -> Conversation:
     return Conversation(rules or DEFAULT_RULE_SET)
 
 
-BATSIM_5: Final = Spoken("Batsim 5", detect, _read, _title, _show, _opens, _catalogue, _judge, _write)
+BATSIM_5: Final = Spoken("Batsim 5", detect, _read, _title, _catalogue, _judge, _write, _opens)
 """The protocol of `schema/batprotocol.fbs`. Bytes that are of no other are taken for its: it tells what is wrong."""

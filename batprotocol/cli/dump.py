@@ -12,7 +12,7 @@ from batprotocol.cli.reading import DIRECTIONS, Reading, place_of
 from batprotocol.cli.selection import Selection
 from batprotocol.cli.sources import Found, messages
 from batprotocol.cli.text import Piece, number_of, printable
-from batprotocol.cli.tree import Trees, draw
+from batprotocol.cli.tree import Node, Trees, draw
 from batprotocol.errors import EncodeError
 from batprotocol.wire import json
 
@@ -66,7 +66,15 @@ def _print_tree(output: Output, found: Found, reading: Reading, selection: Selec
     indices = selection.indices(reading.tree or {})
     if selection.everything or indices:
         title: list[Piece] = [("file", printable(found.name)), ("", f": {', '.join(_facts(found, reading, indices))}")]
-        output.lines(draw(title, list(reading.protocol.show(reading, indices, trees)), output.guides, output.wrap_at))
+        output.lines(draw(title, list(_nodes(reading, indices, trees)), output.guides, output.wrap_at))
+
+
+def _nodes(reading: Reading, indices: list[int], trees: Trees) -> Iterator[Node]:
+    """What is drawn of what was read: whatever is not an event, and the events of these numbers."""
+    if reading.text is not None:
+        yield trees.text("text", reading.text)
+    if reading.tree is not None:
+        yield from trees.events(reading.tree, indices)
 
 
 def _facts(found: Found, reading: Reading, indices: list[int]) -> Iterator[str]:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Final
 
 from batprotocol.cli.reading import Place, Reading, Spoken
-from batprotocol.cli.tree import Node, Trees
 from batprotocol.errors import DecodeError, EncodeError
 
 if TYPE_CHECKING:
@@ -107,15 +106,6 @@ def _title(reading: Reading) -> tuple[str, str]:
     return (reading.tree or {}).get("topic") or _KINDS_TOLD[reading.kind], ""
 
 
-def _show(reading: Reading, indices: list[int], trees: Trees) -> Iterator[Node]:
-    if reading.tree is not None:
-        yield from trees.events(reading.tree, indices)
-
-
-def _opens(data: bytes) -> str:
-    return ""
-
-
 def _write(reading: Reading, to: str, indent: int | None) -> bytes:
     from batprotocol.fast.wire import encode, from_json, to_json
 
@@ -172,5 +162,5 @@ class _Judge:
         return self._conversation.finish()
 
 
-FAST: Final = Spoken("FaST", _detect, _read, _title, _show, _opens, _catalogue, _Judge, _write)
+FAST: Final = Spoken("FaST", _detect, _read, _title, _catalogue, _Judge, _write)
 """YAML over MQTT."""

@@ -7,11 +7,10 @@ to judge is imported when such bytes come. It must not know how the bytes were f
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from batprotocol.cli.reading import Place, Reading, Spoken
-from batprotocol.cli.tree import Node, Trees
 from batprotocol.errors import DecodeError
 
 if TYPE_CHECKING:
@@ -103,15 +102,6 @@ def _title(reading: Reading) -> tuple[str, str]:
     return _KINDS[reading.kind], ""
 
 
-def _show(reading: Reading, indices: list[int], trees: Trees) -> Iterator[Node]:
-    if reading.tree is not None:
-        yield from trees.events(reading.tree, indices)
-
-
-def _opens(data: bytes) -> str:
-    return ""
-
-
 def _write(reading: Reading, to: str, indent: int | None) -> bytes:
     from batprotocol.wire import json
 
@@ -134,12 +124,10 @@ def _judge(rules: str) -> Conversation:
 
 _OLD_TEXT = re.compile(rb".{0,4}[0-9]{1,9}:[0-9]", re.DOTALL)
 
-OLD_JSON: Final = Spoken(
-    "Batsim 1 to 4", _detect(("json",), _OLD_JSON), _read, _title, _show, _opens, _catalogue, _judge, _write
-)
+OLD_JSON: Final = Spoken("Batsim 1 to 4", _detect(("json",), _OLD_JSON), _read, _title, _catalogue, _judge, _write)
 """JSON over ZeroMQ. A message without events may as well be one of Batsim 5, and is taken for that."""
 
 OLD_TEXT: Final = Spoken(
-    "Batsim before 1", _detect(("text", "frame"), _OLD_TEXT), _read, _title, _show, _opens, _catalogue, _judge, _write
+    "Batsim before 1", _detect(("text", "frame"), _OLD_TEXT), _read, _title, _catalogue, _judge, _write
 )
 """Text over Unix sockets."""

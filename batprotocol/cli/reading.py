@@ -6,13 +6,12 @@ What bytes are, the first of them tell, but not always. Then names are asked, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple, Protocol
 
-from batprotocol.cli.tree import Node, Trees
 from batprotocol.errors import DecodeError
 from batprotocol.model import Message
 from batprotocol.rules import Catalogue, Violation
@@ -137,20 +136,18 @@ class Spoken(NamedTuple):
         read: what is in them. It takes the bytes, their kind, whether a field that the schema does not have is a fault,
             and where in a conversation they are; it never raises because of what they are.
         title: what it is that was read, for people: its kind and format, and its direction if only one is possible.
-        show: the nodes of what was read: whatever is not an event, and the events of these numbers.
-        opens: why these bytes cannot be the first ones of a conversation, or "".
         catalogue: its rules.
         judge: something that judges a conversation by the rule set of this name, or the usual one for "".
         write: what was read, in the format of this name, JSON with so many spaces for each level. `DecodeError` if it
             has no such format.
+        opens: why these bytes cannot be the first ones of a conversation, or "".
     """
 
     name: str
     detect: Callable[[bytes], str | None]
     read: Callable[[bytes, str, bool, Place], Reading]
     title: Callable[[Reading], tuple[str, str]]
-    show: Callable[[Reading, list[int], Trees], Iterator[Node]]
-    opens: Callable[[bytes], str]
     catalogue: Callable[[], Catalogue]
     judge: Callable[[str], Judge]
     write: Callable[[Reading, str, int | None], bytes]
+    opens: Callable[[bytes], str] = lambda data: ""

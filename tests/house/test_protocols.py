@@ -55,8 +55,6 @@ POST = Spoken(
     lambda data: "letter" if data.startswith(b"Dear") else None,
     letter,
     lambda reading: (reading.kind, "e2b"),
-    lambda reading, indices, trees: iter([trees.text("text", reading.text or "")]),
-    lambda data: "",
     lambda: LETTERS,
     Judge,
     lambda reading, to, indent: (reading.text or "").encode(),
