@@ -13,7 +13,7 @@ from itertools import groupby
 
 from batprotocol.cli.output import Output
 from batprotocol.cli.protocols import protocol_of
-from batprotocol.cli.reading import Judge
+from batprotocol.cli.reading import Judge, Spoken
 from batprotocol.cli.sources import Found, messages
 from batprotocol.cli.text import number_of, printable
 from batprotocol.rules import Violation
@@ -24,7 +24,7 @@ _NUMBERED = re.compile(r"(?<![0-9])[0-9]{1,9}(?=[-.])", re.ASCII)
 """The number in the name of a recorded message: `00004-b2e.bin`."""
 
 
-def check(arguments: Sequence[str], output: Output, *, rules: str, quiet: bool) -> None:
+def check(arguments: Sequence[str], output: Output, *, rules: str, quiet: bool, expected: Spoken | None = None) -> None:
     """Check the conversations that these arguments name, and print what is wrong and a line for each.
 
     Args:
@@ -32,11 +32,12 @@ def check(arguments: Sequence[str], output: Output, *, rules: str, quiet: bool) 
         output: where it is printed; it has failed if any conversation has an error or a deadlock or cannot be read.
         rules: the name of the rule set, or "" for the usual one of the protocol.
         quiet: print violations only.
+        expected: the protocol that they must be of; any unless given.
     """
     conversations = bad = 0
     with output.progress(quiet) as progress:
         for name, group in groupby(messages(arguments), _conversation):
-            judged = _Judged(rules)
+            judged = _Judged(rules, expected)
             for found in group:
                 for violation in judged.take(found, output):
                     _print(found.name if judged.is_now(violation) else name, violation, output, judged.place(violation))
@@ -75,8 +76,9 @@ def _print(name: str, violation: Violation, output: Output, path: str) -> None:
 class _Judged:
     """A conversation as far as it was read, and what was found."""
 
-    def __init__(self, rules: str) -> None:
+    def __init__(self, rules: str, expected: Spoken | None) -> None:
         self.rules = rules
+        self.expected = expected
         self.judge: Judge | None = None  # whose protocol it is, the first message tells
         self.counts: Counter[str] = Counter()
         self.messages = 0
@@ -125,7 +127,12 @@ class _Judged:
         numbered = _NUMBERED.search(os.path.basename(found.name))
         if numbered and int(numbered[0]) != self.messages:
             return f"comes where message {self.messages} of the conversation should be"
-        return "" if self.messages else protocol_of(found.data)[0].opens(found.data)
+        if self.messages:
+            return ""
+        protocol = protocol_of(found.data)[0]
+        if self.expected is not None and self.expected is not protocol:
+            return f"is no message of {self.expected.name}"
+        return protocol.opens(found.data)
 
     @property
     def is_bad(self) -> bool:

@@ -57,7 +57,8 @@ def check(context: click.Context, files: tuple[str, ...], rules: str, quiet: boo
     aborts) or a deadlock (somebody waits for ever), or if a recording cannot be read.
     """
     from batprotocol.cli import check as work
+    from batprotocol.cli.fast import FAST
 
     output = Output()
-    work.check(files, output, rules=rules, quiet=quiet)
+    work.check(files, output, rules=rules, quiet=quiet, expected=FAST)
     context.exit(int(output.failed))
