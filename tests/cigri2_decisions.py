@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from cigri_records import NOW, Record, read_file
+
 from batprotocol.campaigns.entities import failures, metascheduler, nikita, predictor, scheduler
 from batprotocol.campaigns.jdl import read_jdl
 from batprotocol.campaigns.model import (
@@ -31,17 +33,6 @@ from batprotocol.campaigns.model import (
 from batprotocol.campaigns.text import gridstat2
 from batprotocol.errors import InputError, JdlError
 
-NOW = 1000.0
-Record = dict[str, Any]
-FILES = {"/opt/cigri/c3/params.txt": "one 1\ntwo 2\n\nthree\n", "/opt/cigri/c2/p.txt": "one 1 2\n\ntwo 2 \n"}
-
-
-def _read(path: str) -> str:
-    if path not in FILES:
-        raise FileNotFoundError(path)
-    return FILES[path]
-
-
 USUAL_WAITING = 0.5
 """CiGri 2 reads a FLOOD_RATE of 0, or none, as this in its predictor and nikita, and as 0 in its metascheduler."""
 
@@ -57,7 +48,7 @@ ERRORS2 = {
 def submitted2(given: Record) -> Record:
     """A campaign of CiGri 2's JDL, or why there is none."""
     try:
-        got = read_jdl(given["jdl"], user="u", clusters=["a", "b", "c"], read_file=_read, type=given["type"])
+        got = read_jdl(given["jdl"], user="u", clusters=["a", "b", "c"], read_file=read_file, type=given["type"])
     except JdlError as error:
         code = -1 if error.code == -3 else error.code
         said = [f"IdJob = {code} ", f"[ERROR] {ERRORS2.get(code) or given['type'] + ': invalid campaign type'}"]

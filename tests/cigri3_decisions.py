@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from cigri_records import NOW, Record, read_file
+
 from batprotocol.campaigns.entities import failures, metascheduler, runner, scheduler, taps
 from batprotocol.campaigns.entities.regulators import limit_by_tap
 from batprotocol.campaigns.jdl import properties_from, read_jdl, rows_of
@@ -30,17 +32,6 @@ from batprotocol.campaigns.model import (
     UserPriority,
 )
 from batprotocol.errors import JdlError
-
-NOW = 1000.0
-Record = dict[str, Any]
-FILES = {"/opt/cigri/c3/params.txt": "one 1\ntwo 2\n\nthree\n", "/opt/cigri/c2/p.txt": "one 1 2\n\ntwo 2 \n"}
-
-
-def _read(path: str) -> str:
-    if path not in FILES:
-        raise FileNotFoundError(path)
-    return FILES[path]
-
 
 # CiGri 3's metascheduler, and its scheduler by affinity
 
@@ -276,7 +267,7 @@ def _messages_cut(decision: Record) -> Record:
 def submitted3(given: Record) -> Record:
     """A campaign of CiGri 3's JDL, or why there is none."""
     try:
-        got = read_jdl(given["jdl"], user=given["user"], clusters=["a", "b", "c"], read_file=_read)
+        got = read_jdl(given["jdl"], user=given["user"], clusters=["a", "b", "c"], read_file=read_file)
     except JdlError as error:
         return {"error": "JdlError", "message": error.reason}
     names = [each.split()[0] if each else "" for each in got.parameters]

@@ -18,8 +18,8 @@ import cigri2_decisions
 import cigri3_decisions
 import msgspec
 import pytest
+from cigri_records import Record
 
-Record = dict[str, Any]
 DECIDERS: dict[str, Callable[[Any], Any]] = cigri3_decisions.DECIDERS | cigri2_decisions.DECIDERS
 COMPARED: dict[str, Callable[[Any], Any]] = cigri3_decisions.COMPARED | cigri2_decisions.COMPARED
 JITTER = {"average": 1.0, "stddev": 1.0}
