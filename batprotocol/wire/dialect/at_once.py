@@ -14,12 +14,30 @@ from batprotocol._schema.description import TABLES, UNIONS, Field, Type
 from batprotocol.wire.binding import RANGES, names_of
 from batprotocol.wire.dialect.tokens import REAL, real
 
-__all__ = ["AFTER", "MEMBER", "NUMERIC", "PLAIN_NUMBER", "RUNS", "TEXT", "Plan", "elements_of", "plan_of"]
+__all__ = [
+    "AFTER",
+    "KEY",
+    "MEMBER",
+    "NEXT_TAG",
+    "NUMERIC",
+    "PLAIN_NUMBER",
+    "RUNS",
+    "TEXT",
+    "UNNAMED",
+    "Plan",
+    "elements_of",
+    "plan_of",
+    "tags_of",
+]
 
 _SPACE = rb"[ \t\r\n]*"
+_NAME = rb'"([ !#-\[\]-~]*)"' + _SPACE + rb":"
 _SCALAR = rb'(?:"([ !#-\[\]-~]*)"|(-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)|(true|false|null))'
 PLAIN_NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-MEMBER = re.compile(_SPACE + rb'"([ !#-\[\]-~]*)"' + _SPACE + rb":" + _SPACE + _SCALAR + _SPACE + rb"([,}])")
+MEMBER = re.compile(_SPACE + _NAME + _SPACE + _SCALAR + _SPACE + rb"([,}])")
+UNNAMED = re.compile(_SPACE + rb"()" + _SCALAR + _SPACE + rb"([,\]])")
+KEY = re.compile(_NAME)
+NEXT_TAG = re.compile(_SPACE + rb"," + _SPACE + _NAME + _SPACE + rb'"([A-Za-z]+)"')
 TEXT, NUMERIC, _LITERAL, AFTER = 2, 3, 4, 5
 
 
@@ -51,18 +69,24 @@ def elements_of(kind: str, run: bytes) -> list[Any]:
         return [real(text) for text in run.decode("ascii").translate({ord('"'): None}).split(",")]
 
 
+Scalar = tuple[str, int, Callable[[bytes], Any]]
+
+
 class Plan(NamedTuple):
     """What reading a table takes.
 
     `plain` has for the name of each scalar field: its name as text, which group of `MEMBER` holds its value where that
-    is plain, and what makes the value of the group, or None.
+    is plain, and what makes the value of the group, or None. `ordered` has the same for each field in order, None for
+    those that are no scalars. `nullable` are those that may be null as if they were absent.
     """
 
     fields: dict[str, Field]
     names: list[str]
     required: list[str]
     absent: list[tuple[str, bool, Any]]
-    plain: dict[bytes, tuple[str, int, Callable[[bytes], Any]]]
+    plain: dict[bytes, Scalar]
+    ordered: list[Scalar | None]
+    nullable: set[str]
 
 
 @cache
@@ -78,7 +102,15 @@ def plan_of(table: str) -> Plan:
         absent.append((field.name, given, default))
     plain = {name.encode(): (name, *found) for name, field in fields.items() if (found := _plain(field.type))}
     required = [name for name, field in fields.items() if field.required]
-    return Plan(fields, list(fields), required, absent, plain)
+    ordered = [plain.get(name.encode()) for name in fields]
+    nullable = {name for name, field in fields.items() if field.type.kind in ("string", "table", "union", "vector")}
+    return Plan(fields, list(fields), required, absent, plain, ordered, nullable)
+
+
+@cache
+def tags_of(union: str) -> dict[bytes, str]:
+    """The names of a union's members, by how they are written."""
+    return {name.encode(): name for name in UNIONS[union].members}
 
 
 def _plain(type_: Type) -> tuple[int, Callable[[bytes], Any]] | None:
@@ -91,7 +123,7 @@ def _plain(type_: Type) -> tuple[int, Callable[[bytes], Any]] | None:
     if type_.kind == "enum":
         return TEXT, {name.encode(): name for name in names_of(type_.name).values()}.get
     if type_.kind == "utype":
-        return TEXT, {name.encode(): name for name in UNIONS[type_.name].members}.get
+        return TEXT, tags_of(type_.name).get
     if type_.kind in RANGES:
         least, most = RANGES[type_.kind]
 

@@ -10,14 +10,18 @@ from batprotocol.model import Doubles
 from batprotocol.wire.binding import MAX_DEPTH, RANGES, ROOT, names_of
 from batprotocol.wire.dialect.at_once import (
     AFTER,
+    KEY,
     MEMBER,
+    NEXT_TAG,
     NUMERIC,
     PLAIN_NUMBER,
     RUNS,
     TEXT,
+    UNNAMED,
     Plan,
     elements_of,
     plan_of,
+    tags_of,
 )
 from batprotocol.wire.dialect.skipping import Skipping
 from batprotocol.wire.dialect.tokens import CLOSING, DOUBLE, INTEGER, NUMERAL, WORD, quoted, real
@@ -66,21 +70,22 @@ class _Parser(Skipping):
         if depth > MAX_DEPTH:
             self.fail(f"tables nest more than {MAX_DEPTH} deep")
         opening = self.peek()
-        if opening not in CLOSING:
+        closing = CLOSING.get(opening)
+        if closing is None:
             self.fail(f"expected '{{' to open {an(name)}, found {self.found()}")
         self.at += 1
         plan = plan_of(name)
         # The dialect also takes a table as a vector of all its fields in order, without their names.
         unnamed = plan.names if opening == b"[" else None
         seen: set[str] = set()
-        closed = self.peek() == CLOSING[opening]
+        start = self.at
+        closed = self.plain_members(plan, unnamed is None, tree, seen) or (start == self.at and self.peek() == closing)
         while not closed:
-            closed = unnamed is None and self.plain_members(plan, tree, seen)
+            self.member(name, plan, unnamed, depth, tree, seen)
+            closed = self.peek() == closing
             if not closed:
-                self.member(name, plan.fields, unnamed, depth, tree, seen)
-                closed = self.peek() == CLOSING[opening]
-                if not closed:
-                    self.expect(b",", "a field")
+                self.expect(b",", "a field")
+                closed = self.plain_members(plan, unnamed is None, tree, seen)
         if unnamed and len(seen) != len(unnamed):
             self.fail(f"expected all {len(unnamed)} fields of {name}, found {len(seen)}")
         for required in plan.required:
@@ -97,17 +102,15 @@ class _Parser(Skipping):
                 elif has_default:
                     tree[field] = default
 
-    def plain_members(self, plan: Plan, tree: Tree, seen: set[str]) -> bool:
-        """Read members as far as they are plain; return whether the table's closing brace was reached."""
-        while member := MEMBER.match(self.data, self.at):
-            known = plan.plain.get(member[1])
-            if known is None:
-                name = member[1].decode("ascii")
-                if self.strict or name in plan.fields:
-                    return False
-                if self.skipped is not None:
-                    self.skipped.append(path_of([*self.path, name]))
+    def plain_members(self, plan: Plan, named: bool, tree: Tree, seen: set[str]) -> bool:
+        """Read members as far as they are plain; return whether the table's closing bracket was reached."""
+        pattern = MEMBER if named else UNNAMED
+        while member := pattern.match(self.data, self.at):
+            if named:
+                known = plan.plain.get(member[1])
             else:
+                known = plan.ordered[len(seen)] if len(seen) < len(plan.ordered) else None
+            if known is not None:
                 name, group, convert = known
                 text = member[group]
                 if text is None and group == NUMERIC and member[TEXT] and PLAIN_NUMBER.fullmatch(member[TEXT]):
@@ -117,7 +120,12 @@ class _Parser(Skipping):
                     return False
                 tree[name] = value
                 seen.add(name)
-            if member[AFTER] == b"}":
+            elif named and not self.strict and (name := member[1].decode("ascii")) not in plan.fields:
+                if self.skipped is not None:
+                    self.skipped.append(path_of([*self.path, name]))
+            else:
+                return False
+            if member[AFTER] != b",":
                 self.at = member.end() - 1
                 return True
             self.at = member.end()
@@ -126,7 +134,7 @@ class _Parser(Skipping):
     def member(
         self,
         table: str,
-        fields: dict[str, Field],
+        plan: Plan,
         unnamed: list[str] | None,
         depth: int,
         tree: Tree,
@@ -136,13 +144,17 @@ class _Parser(Skipping):
         self.peek()
         start = self.at
         if unnamed is None:
-            name = self.key()
-            self.expect(b":", f"the name {name!r}")
+            if plain := KEY.match(self.data, start):
+                name = plain[1].decode("ascii")
+                self.at = plain.end()
+            else:
+                name = self.key()
+                self.expect(b":", f"the name {name!r}")
         elif len(seen) < len(unnamed):
             name = unnamed[len(seen)]
         else:
             self.fail(f"{table} has no more than {len(unnamed)} fields")
-        field = fields.get(name)
+        field = plan.fields.get(name)
         self.path.append(name)
         if field is None:
             if self.strict:
@@ -150,7 +162,7 @@ class _Parser(Skipping):
             if self.skipped is not None:
                 self.skipped.append(path_of(self.path))
             self.skip(depth + 1)
-        elif field.type.kind not in ("string", "table", "union", "vector") or not self.is_null():
+        elif name not in plan.nullable or not self.is_null():
             if name in seen:
                 self.fail("this field is given more than once", start)
             self.value(field, depth, tree)
@@ -158,7 +170,8 @@ class _Parser(Skipping):
         self.path.pop()
 
     def is_null(self) -> bool:
-        self.peek()
+        if self.peek() != b"n":
+            return False
         word = WORD.match(self.data, self.at)
         if word and word[0] == b"null":
             start = self.at
@@ -229,14 +242,22 @@ class _Parser(Skipping):
         member = tree.get(type_name)
         if member is None:
             self.peek()
-            start, path = self.at, list(self.path)
+            start = self.at
             self.jump(depth + 1)
-            self.expect(b",", "a union without its type before it")
-            if self.key() == type_name:
-                self.expect(b":", f"the name {type_name!r}")
-                self.path[-1] = type_name
-                member = tree[type_name] = self.number(Type("utype", field.type.name), optional=False)
-            self.at, self.path = start, path
+            after = NEXT_TAG.match(self.data, self.at)
+            if after and after[1].decode("ascii") == type_name:
+                member = tags_of(field.type.name).get(after[2])
+            if member is not None:
+                tree[type_name] = member
+            else:
+                path = list(self.path)
+                self.expect(b",", "a union without its type before it")
+                if self.key() == type_name:
+                    self.expect(b":", f"the name {type_name!r}")
+                    self.path[-1] = type_name
+                    member = tree[type_name] = self.number(Type("utype", field.type.name), optional=False)
+                self.path = path
+            self.at = start
             if member is None:
                 self.fail(f"expected {type_name!r} right before or right after this union")
         if member == "NONE":

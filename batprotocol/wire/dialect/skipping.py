@@ -15,6 +15,8 @@ from batprotocol.wire.dialect.tokens import CLOSING, IDENTIFIER, Tokens, quoted
 __all__ = ["Skipping"]
 
 _BRACKET = re.compile(rb"""[\[\]{}]|"[^"\\]*(?:\\.[^"\\]*)*"|'[^'\\]*(?:\\.[^'\\]*)*'|["'].*""", re.DOTALL)
+_FLAT = re.compile(rb"""[\[{]([^\[\]{}"']*(?:"[^"\\]*(?:\\.[^"\\]*)*"[^\[\]{}"']*)*)[\]}]""", re.DOTALL)
+_BLANKS = b" \t\r\n"
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -36,9 +38,13 @@ class Skipping(Tokens):
 
     def jump(self, depth: int) -> None:
         """Go behind a value that is read later. Each one is looked through once, however deep it nests in others."""
-        if self.closings is None:
-            self.closings = _closings(self.data, self.at)
-        end, height = self.closings.get(self.at, (0, 0))
+        flat = _FLAT.match(self.data, self.at)
+        if flat:
+            end, height = flat.end(), 2 if flat[1].strip(_BLANKS) else 1
+        else:
+            if self.closings is None:
+                self.closings = _closings(self.data, self.at)
+            end, height = self.closings.get(self.at, (0, 0))
         if end and depth + height - 1 <= MAX_DEPTH:
             self.at = end
         else:
@@ -112,7 +118,7 @@ def _closings(data: bytes, start: int) -> dict[int, tuple[int, int]]:
             heights.append(0)
         elif character in (b"]", b"}") and open_:
             first, height = open_.pop(), heights.pop() + 1
-            if height == 1 and data[first + 1 : token.start()].strip(b" \t\r\n"):
+            if height == 1 and data[first + 1 : token.start()].strip(_BLANKS):
                 height = 2
             found[first] = (token.end(), height)
             heights[-1] = max(heights[-1], height)
