@@ -3,7 +3,7 @@
 pytest --hypothesis-profile=explore     # other examples each time, and twenty times as many
 pytest --hypothesis-profile=quick       # few examples
 pytest --engines=usual                  # only the native engine, or the Python one where there is none
-pytest -m "not slow"                    # without what takes more than a few seconds
+pytest -m "not slow"                    # without what takes more than a moment, or starts processes
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from commands import ENVIRONMENT, HELLO, MESSAGE, PROGRAM, Result, as_json, run,
 from batprotocol.wire import decode, detect, frames
 
 
+@pytest.mark.slow
 def test_convert_there_and_back(message_file: Path, tmp_path: Path) -> None:
     text, binary = tmp_path / "a.json", tmp_path / "a.fb"
     assert run("convert", message_file, text) == Result(0, "", "")
@@ -21,6 +22,7 @@ def test_convert_there_and_back(message_file: Path, tmp_path: Path) -> None:
     assert binary.read_bytes() == MESSAGE.to_binary()
 
 
+@pytest.mark.slow
 def test_convert_through_pipes() -> None:
     assert json.loads(run("convert", "-", "-", given=MESSAGE.to_binary()).out) == as_json(MESSAGE)
     converted = subprocess.run(
@@ -71,6 +73,7 @@ def test_convert_in_place_keeps_mode_and_link(message_file: Path, tmp_path: Path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["00004-b2e.bin", "link"]
 
 
+@pytest.mark.slow
 def test_convert_to_what_is_no_file(message_file: Path) -> None:
     assert json.loads(run("convert", "--to", "json", message_file, "/dev/stdout").out) == as_json(MESSAGE)
 

@@ -46,6 +46,7 @@ from batprotocol.wire import decode, frames
 # The tree
 
 
+@pytest.mark.slow
 def test_a_message_is_a_tree(message_file: Path) -> None:
     size = message_file.stat().st_size
     assert run("dump", message_file) == Result(
@@ -82,6 +83,7 @@ def test_the_two_formats_give_the_same_tree(tmp_path: Path) -> None:
     assert ": JSON, now" in text[0]
 
 
+@pytest.mark.slow
 def test_an_encoding_without_lines_gets_ascii(message_file: Path) -> None:
     out = run("dump", message_file, variables={"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}).out
     assert "|-- [0] JobSubmittedEvent" in out
@@ -103,6 +105,7 @@ def test_the_hello_frame_shows_flags_format_and_message(tmp_path: Path, format: 
     assert '    ├── decision_component_name: "test"' in others
 
 
+@pytest.mark.slow
 def test_nothing_of_a_message_can_reach_the_terminal_as_a_command(tmp_path: Path) -> None:
     job = "[red]x[/red]\x1b[31m\r\n\x07\u202e\x9b\\é∪"
     path = write(tmp_path / "a\x1b[31m.bin", Message(0.0, (RejectJobEvent(job_id=job),)).to_binary())
@@ -170,6 +173,7 @@ def test_numbers_that_the_schema_does_not_name_are_marked(tmp_path: Path) -> Non
 # JSON
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--json", "--json-lines"])
 def test_json_is_the_message(message_file: Path, option: str) -> None:
     result = run("dump", option, message_file)
@@ -179,12 +183,14 @@ def test_json_is_the_message(message_file: Path, option: str) -> None:
     assert (result.out.count("\n") == 1) == (option == "--json-lines")
 
 
+@pytest.mark.slow
 def test_json_is_the_same_for_every_locale(tmp_path: Path) -> None:
     path = write(tmp_path / "a", Message(0.0, (RejectJobEvent(job_id="é∪"),)).to_binary())
     out = run("dump", "--json", path, variables={"PYTHONUTF8": "0", "PYTHONIOENCODING": "latin-1"}).out
     assert json.loads(out)["events"][0]["event"]["job_id"] == "é∪"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--json", "--json-lines"])
 def test_json_of_a_recorded_run(recorded_run: Path, option: str) -> None:
     messages = read_run(recorded_run)
@@ -264,6 +270,7 @@ def test_an_unknown_event_type_is_a_wrong_argument(message_file: Path) -> None:
 # What is broken
 
 
+@pytest.mark.slow
 def test_a_broken_message_shows_what_was_read(tmp_path: Path) -> None:
     path = write(tmp_path / "broken.bin", MESSAGE.to_binary().replace(b"w1!1\0", b"w1!1?"))
     with pytest.raises(DecodeError) as expected:
@@ -313,6 +320,7 @@ def test_a_broken_hello_frame_counts_its_bytes_from_the_frame(tmp_path: Path) ->
     assert 'batprotocol_version: "0.1.0"' in result.out
 
 
+@pytest.mark.slow
 def test_the_other_files_are_still_printed(message_file: Path, tmp_path: Path) -> None:
     broken = write(tmp_path / "broken", b"\x10\0\0\0nonsense")
     result = run("dump", tmp_path / "missing", broken, message_file)

@@ -74,6 +74,7 @@ BOMB = shared(20_000, 100_000)
 # Small messages, large texts
 
 
+@pytest.mark.slow
 @given(strategies.messages())
 def test_a_repr_that_is_not_cut_can_be_read_by_python(message: Message) -> None:
     shown = repr(message)
@@ -210,6 +211,7 @@ def test_an_archive_that_unpacks_to_far_more_than_itself_is_not_read_to_its_end(
     assert "a.tar.xz: unpacks to more than 268,435,456 bytes; the limit is 268,435,456, or 500 times its size" in err
 
 
+@pytest.mark.slow
 def test_nothing_but_zeros_is_no_archive(tmp_path: Path) -> None:
     (tmp_path / "a.tar.xz").write_bytes(bytes(1_000_000))
     (tmp_path / "b.tar.xz").write_bytes(lzma.compress(bytes(1_000_000)))
@@ -217,12 +219,14 @@ def test_nothing_but_zeros_is_no_archive(tmp_path: Path) -> None:
         assert f"{name}: holds no messages" in run("validate", tmp_path / name)[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", [tarfile.PAX_FORMAT, tarfile.GNU_FORMAT])
 def test_a_header_is_not_read_whatever_its_size(tmp_path: Path, format: int) -> None:
     path = archive(tmp_path / "a.tar.xz", {"a" * 2_000_000 + ".bin": 0}, format=format)
     assert re.search("has a header of 2,000,[0-9]+ bytes, and the limit is 1,048,576", run("validate", path)[2])
 
 
+@pytest.mark.slow
 def test_a_file_without_an_end_is_not_read_to_it(tmp_path: Path) -> None:
     assert "is larger than a message can be here, which is 268,435,456 bytes" in limited("validate", "/dev/zero")[2]
     with open(tmp_path / "a.bin", "wb") as large:
@@ -252,6 +256,7 @@ def test_archives_are_read_as_tarfile_reads_them(tmp_path: Path, mode: str, form
                 assert content == file_in_it.read()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [-1, 2**60])
 def test_a_size_that_cannot_be_ends_the_archive(tmp_path: Path, size: int) -> None:
     member = tarfile.TarInfo("a.bin")
@@ -265,6 +270,7 @@ def test_a_size_that_cannot_be_ends_the_archive(tmp_path: Path, size: int) -> No
         assert "a fault of batproto itself" not in err
 
 
+@pytest.mark.slow
 def test_a_recording_that_breaks_off_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as made:
@@ -287,6 +293,7 @@ def test_a_recording_that_breaks_off_is_read_as_far_as_it_goes(tmp_path: Path) -
 # Bytes that are not what they look like
 
 
+@pytest.mark.slow
 def test_a_message_behind_its_size_is_no_initialization_data(tmp_path: Path) -> None:
     data = Message(1.0, (RejectJobEvent(job_id="w0!1"),)).to_binary()
     for name in ("00004-e2b.bin", "reply-e2b.bin", "00004-b2e.bin", "reply.bin"):
@@ -300,6 +307,7 @@ def test_a_message_behind_its_size_is_no_initialization_data(tmp_path: Path) -> 
     assert "holds a message behind its size, which Batsim does not survive as a reply" in err
 
 
+@pytest.mark.slow
 def test_neighbours_tell_too(tmp_path: Path) -> None:
     data = Message(1.0).to_binary()
     (tmp_path / "0.bin").write_bytes(b"\2\0\0\0hi")
@@ -327,6 +335,7 @@ def test_a_closed_output_is_an_error(tmp_path: Path, arguments: tuple[str, ...])
     assert done.returncode == 0  # it says nothing
 
 
+@pytest.mark.slow
 def test_the_exit_statuses_are_in_the_help() -> None:
     help = run("--help")[1]
     assert all(re.search(rf"^ +{status} +\w", help, re.MULTILINE) for status in (0, 1, 2, 130, 141))
@@ -340,6 +349,7 @@ def test_completion_keeps_what_was_typed(start: str, names: int) -> None:
     assert all(name.startswith(start) for name in found) or not any(name.startswith(start) for name in found)
 
 
+@pytest.mark.slow
 def test_a_narrow_terminal_keeps_the_tree(tmp_path: Path) -> None:
     pty = pytest.importorskip("pty")
     ids = tuple(f"w0!{number}" for number in range(40))
@@ -369,6 +379,7 @@ def test_a_narrow_terminal_keeps_the_tree(tmp_path: Path) -> None:
     assert all(line.startswith("│       ") for line in wrapped[1:])
 
 
+@pytest.mark.slow
 def test_many_alike_elements_are_folded_unless_all_are_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "a.bin"
     path.write_bytes(Message(1.0, (KillJobsEvent(job_ids=tuple(["a"] * 500 + ["b"] * 30)),)).to_binary())

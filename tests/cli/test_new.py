@@ -10,9 +10,9 @@ import pytest
 from processes import BINARY, ENVIRONMENT, REPLAY, batproto
 
 WITHOUT_ENGINE = True
+pytestmark = pytest.mark.slow
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "module", "class_name"),
     [
@@ -30,7 +30,6 @@ def test_a_new_scheduler_runs(tmp_path: Path, name: str, module: str, class_name
     assert "ended with exit status 0 before the simulation was over" in ended.stderr
 
 
-@pytest.mark.slow
 def test_a_new_scheduler_passes_its_test(tmp_path: Path) -> None:
     batproto("new", "scheduler", "MyScheduler", cwd=tmp_path)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
@@ -45,7 +44,6 @@ def test_a_new_scheduler_overwrites_nothing(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["test_mine.py"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["1st", "a/b", "", "class", "é", "json", "batprotocol", "procset"])
 def test_names_that_no_scheduler_can_have(tmp_path: Path, name: str) -> None:
     done = batproto("new", "scheduler", name, cwd=tmp_path)

@@ -10,6 +10,7 @@ from commands import run, run_here, run_on_terminal
 WITHOUT_ENGINE = True
 
 
+@pytest.mark.slow
 def test_the_schema_lists_its_names_events_first() -> None:
     lines = run("schema").out.splitlines()
     assert lines[:2] == ["Events from Batsim", "  JobSubmittedEvent"]
@@ -48,6 +49,7 @@ def test_the_schema_of_a_name(name: str, expected: str) -> None:
     assert expected in result.out.splitlines()
 
 
+@pytest.mark.slow
 def test_comments_are_wrapped_on_a_terminal_only() -> None:
     _, shown = run_on_terminal("schema", "CallMeLater", variables={"COLUMNS": "60"})
     comments = [line for line in re.sub(r"\x1b\[[\d;]*m", "", shown).splitlines() if line.startswith("      ")]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from commands import HELLO, MESSAGE, Result, run, run_here, write, write_archive
 from support import read_run
 
 from batprotocol.wire import decode, frames
 
 
+@pytest.mark.slow
 def test_validate_tells_what_is_good(message_file: Path, recorded_run: Path) -> None:
     messages = read_run(recorded_run)
     events = sum(len(decode(message.data).events) for message in messages[1:])
@@ -24,6 +26,7 @@ def test_validate_tells_what_is_good(message_file: Path, recorded_run: Path) -> 
     assert run("validate", "--quiet", message_file, recorded_run) == Result(0, "", "")
 
 
+@pytest.mark.slow
 def test_validate_tells_what_is_bad(message_file: Path, tmp_path: Path) -> None:
     broken = write(tmp_path / "broken.json", '{"now": 1}')
     archive = write_archive(tmp_path / "a.tar.xz", [("1.bin", b"?"), ("2.bin", MESSAGE.to_binary())])

@@ -92,12 +92,14 @@ def test_no_mistake_is_forgotten() -> None:
     assert len(ALL) >= 20
 
 
+@pytest.mark.slow
 def test_plain_edc_does_without_the_library() -> None:
     code = f"import sys; sys.path.insert(0, {str(Path(plain_edc.__file__).parent)!r}); import plain_edc"
     code += "; assert not [name for name in sys.modules if name.startswith('batprotocol')]"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAID)
 def test_a_mistake_is_found(name: str) -> None:
     report = conformance.find(lambda: Adapted(name))

@@ -17,7 +17,7 @@ from support import ROOT
 
 from batprotocol.edc.embedded import options
 
-pytestmark = needs_host
+pytestmark = [needs_host, pytest.mark.slow]
 WITHOUT_ENGINE = True
 
 # The host as a command that takes Batsim's options.

@@ -80,6 +80,7 @@ def run_alone(block: str) -> dict[str, Any]:
     return namespace
 
 
+@pytest.mark.slow
 def test_python_blocks_of_the_readme() -> None:
     simulation, scheduler, fcfs, loop, answer, handshake, conformance, fast = map(run_alone, blocks("python"))
     assert len(list(simulation["result"].jobs)) == 5
@@ -96,6 +97,7 @@ def test_python_blocks_of_the_readme() -> None:
     conformance["test_rejecting_all_jobs_is_no_mistake"]()
 
 
+@pytest.mark.slow
 @pytest.mark.once
 def test_dump_prints_what_the_readme_shows() -> None:
     shown = blocks("console")[1]
@@ -104,6 +106,7 @@ def test_dump_prints_what_the_readme_shows() -> None:
     assert done.stdout == shown
 
 
+@pytest.mark.slow
 @pytest.mark.once
 def test_simulate_prints_what_the_readme_shows() -> None:
     shown = blocks("console")[0]
@@ -112,6 +115,7 @@ def test_simulate_prints_what_the_readme_shows() -> None:
     assert done.stdout == shown
 
 
+@pytest.mark.slow
 @pytest.mark.once
 def test_conformance_prints_what_the_readme_shows(tmp_path: Path) -> None:
     (scheduler,) = [block for block in blocks("python") if "class OneByOne" in block]
@@ -134,6 +138,7 @@ def test_ci_finds_the_commands_of_the_readme(marker: str) -> None:
     assert re.search(rf"^<!-- ci: {marker} -->\n```sh\n.+\n```$", README, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_reply_example() -> None:
     submitted = ROOT / "tests" / "data" / "submitted.json"
     done = subprocess.run(

@@ -154,6 +154,7 @@ def test_the_counting_finds_the_ambiguous() -> None:
     assert more.steps > 10 * less.steps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PATTERNS)
 def test_the_counting_matches_what_the_pattern_matches(name: str) -> None:
     pattern = PATTERNS[name]

@@ -209,6 +209,7 @@ def batproto(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "batprotocol", *arguments], capture_output=True, text=True, timeout=60)
 
 
+@pytest.mark.slow
 def test_the_command_finds_out_the_protocol(tmp_path: Path) -> None:
     good, bad = (str(CORPUS / f"{name}.tar.xz") for name in ("redis__test_delays__default", "killafter__killend__at5"))
     done = batproto("check", good, bad)
@@ -234,6 +235,7 @@ def test_the_command_finds_out_the_protocol(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_command_tells_the_fields_of_each_version() -> None:
     four = batproto("schema", "--protocol", "4.2", "execute_job").stdout
     assert "storage_mapping: object (since 3.0)" in four

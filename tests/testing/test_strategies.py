@@ -382,6 +382,7 @@ def run(code: str) -> str:
     ).stdout
 
 
+@pytest.mark.slow
 def test_the_extra_to_install_is_named() -> None:
     code = """
 import sys
@@ -396,5 +397,6 @@ except ImportError as error:
     )
 
 
+@pytest.mark.slow
 def test_the_library_does_not_import_hypothesis() -> None:
     assert run("import sys, batprotocol, batprotocol.testing; print('hypothesis' in sys.modules)").strip() == "False"

@@ -189,6 +189,7 @@ def changed_texts(draw: st.DrawFn) -> bytes:
     return "".join(tokens).encode()
 
 
+@pytest.mark.slow
 @needs_known_flatc
 @settings(max_examples=3 * settings().max_examples)
 @given(changed_texts())
