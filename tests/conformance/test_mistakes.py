@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import plain_edc
@@ -122,7 +123,7 @@ def test_no_mistake_no_finding(name: str) -> None:
 def test_a_mistake_of_a_program_is_found(name: str) -> None:
     """The time-out is short; where it comes too soon, an answer is missing all the same."""
     with conformance.Command([*PLAIN, name]) as target:
-        report = conformance.find(target, timeout=1.5 if "edc.silent" in ALL[name] else 60)
+        report = conformance.find(target, timeout=0.5 if "edc.silent" in ALL[name] else 60)
     assert report.finding is not None
     assert report.finding.rule in ALL[name].split()
 
@@ -130,7 +131,8 @@ def test_a_mistake_of_a_program_is_found(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["ExecutesTwice", "MixesWorkloads", "CommaSeparated", "InTheFuture", "Garbage"])
 def test_the_smallest_conversation_breaks_the_same_rule(name: str, tmp_path: Path) -> None:
-    with conformance.Command([*PLAIN, name]) as target:
+    # Only a program can say what is no message.
+    with conformance.Command([*PLAIN, name]) if name == "Garbage" else nullcontext(lambda: Adapted(name)) as target:
         finding = conformance.find(target).finding
     assert finding is not None
     conformance.save(finding, tmp_path)

@@ -75,6 +75,7 @@ both_formats = list(itertools.chain.from_iterable(zip(by_run[: FEW // 2], by_run
 
 
 @pytest.mark.slow
+@pytest.mark.once
 @pytest.mark.parametrize("module", EXAMPLES)
 @pytest.mark.parametrize("archive", both_formats)
 def test_answers_are_those_over_the_socket(
@@ -104,6 +105,7 @@ LIBRARIES = {
 
 
 @pytest.mark.slow
+@pytest.mark.once
 @pytest.mark.parametrize("flags", LIBRARIES.values(), ids=LIBRARIES)
 @pytest.mark.parametrize("arguments", [(), ("--threads",), ("--plain",)], ids=" ".join)
 def test_whatever_the_library_runs_on(flags: tuple[str, ...], arguments: tuple[str, ...], tmp_path: Path) -> None:
