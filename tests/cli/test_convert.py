@@ -13,12 +13,11 @@ from commands import ENVIRONMENT, HELLO, MESSAGE, PROGRAM, Result, as_json, run,
 from batprotocol.wire import decode, detect, frames
 
 
-@pytest.mark.slow
 def test_convert_there_and_back(message_file: Path, tmp_path: Path) -> None:
     text, binary = tmp_path / "a.json", tmp_path / "a.fb"
-    assert run("convert", message_file, text) == Result(0, "", "")
+    assert run_here("convert", message_file, text) == Result(0, "", "")
     assert text.read_text() == MESSAGE.to_json(2) + "\n"
-    assert run("convert", text, binary) == Result(0, "", "")
+    assert run_here("convert", text, binary) == Result(0, "", "")
     assert binary.read_bytes() == MESSAGE.to_binary()
 
 

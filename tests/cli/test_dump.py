@@ -46,10 +46,9 @@ from batprotocol.wire import decode, frames
 # The tree
 
 
-@pytest.mark.slow
 def test_a_message_is_a_tree(message_file: Path) -> None:
     size = message_file.stat().st_size
-    assert run("dump", message_file) == Result(
+    assert run_here("dump", message_file) == Result(
         0,
         f"""\
 {message_file}: binary, Batsim to EDC, now 3.0, 5 events, {size} bytes
@@ -105,7 +104,6 @@ def test_the_hello_frame_shows_flags_format_and_message(tmp_path: Path, format: 
     assert '    ├── decision_component_name: "test"' in others
 
 
-@pytest.mark.slow
 def test_nothing_of_a_message_can_reach_the_terminal_as_a_command(tmp_path: Path) -> None:
     job = "[red]x[/red]\x1b[31m\r\n\x07\u202e\x9b\\é∪"
     path = write(tmp_path / "a\x1b[31m.bin", Message(0.0, (RejectJobEvent(job_id=job),)).to_binary())
@@ -113,7 +111,7 @@ def test_nothing_of_a_message_can_reach_the_terminal_as_a_command(tmp_path: Path
     assert status == 0
     assert r'"[red]x[/red]\x1b[31m\r\n\x07\u202e\x9b\\é∪"' in shown
     assert r"a\x1b[31m.bin" in shown
-    broken = run("dump", write(tmp_path / "b\x1b[31m.bin", b"?")).err
+    broken = run_here("dump", write(tmp_path / "b\x1b[31m.bin", b"?")).err
     assert r"b\x1b[31m.bin" in broken
 
 
@@ -173,10 +171,9 @@ def test_numbers_that_the_schema_does_not_name_are_marked(tmp_path: Path) -> Non
 # JSON
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--json", "--json-lines"])
 def test_json_is_the_message(message_file: Path, option: str) -> None:
-    result = run("dump", option, message_file)
+    result = run_here("dump", option, message_file)
     assert result.status == 0
     assert json.loads(result.out) == as_json(MESSAGE)
     assert result.out.endswith("}\n")
@@ -190,11 +187,10 @@ def test_json_is_the_same_for_every_locale(tmp_path: Path) -> None:
     assert json.loads(out)["events"][0]["event"]["job_id"] == "é∪"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--json", "--json-lines"])
 def test_json_of_a_recorded_run(recorded_run: Path, option: str) -> None:
     messages = read_run(recorded_run)
-    values = json_values(run("dump", option, recorded_run).out)
+    values = json_values(run_here("dump", option, recorded_run).out)
     assert values[0] == {"init": frames.decode_init(messages[0].data)}
     assert values[1:] == [as_json(decode(message.data)) for message in messages[1:]]
 
@@ -270,16 +266,15 @@ def test_an_unknown_event_type_is_a_wrong_argument(message_file: Path) -> None:
 # What is broken
 
 
-@pytest.mark.slow
 def test_a_broken_message_shows_what_was_read(tmp_path: Path) -> None:
     path = write(tmp_path / "broken.bin", MESSAGE.to_binary().replace(b"w1!1\0", b"w1!1?"))
     with pytest.raises(DecodeError) as expected:
         decode(path.read_bytes())
-    result = run("dump", path)
+    result = run_here("dump", path)
     assert result.status == 1
     assert result.err == f"batproto: {path}: {expected.value}\n"
     assert re.search(r": events\[2\]\.event\.job_id, byte \d+: ", result.err)
-    whole = run("dump", write(tmp_path / "whole.bin", MESSAGE.to_binary())).out.splitlines()
+    whole = run_here("dump", write(tmp_path / "whole.bin", MESSAGE.to_binary())).out.splitlines()
     first, *others = result.out.splitlines()
     assert first.endswith(f"{path.stat().st_size} bytes, broken")
     assert others == [*whole[1:8], "└── [2] RejectJobEvent at 2.0"]
@@ -320,10 +315,9 @@ def test_a_broken_hello_frame_counts_its_bytes_from_the_frame(tmp_path: Path) ->
     assert 'batprotocol_version: "0.1.0"' in result.out
 
 
-@pytest.mark.slow
 def test_the_other_files_are_still_printed(message_file: Path, tmp_path: Path) -> None:
     broken = write(tmp_path / "broken", b"\x10\0\0\0nonsense")
-    result = run("dump", tmp_path / "missing", broken, message_file)
+    result = run_here("dump", tmp_path / "missing", broken, message_file)
     assert result.status == 1
     missing, wrong = result.err.splitlines()
     assert missing == f"batproto: {tmp_path / 'missing'}: no such file or directory"

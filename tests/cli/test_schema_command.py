@@ -10,9 +10,8 @@ from commands import run, run_here, run_on_terminal
 WITHOUT_ENGINE = True
 
 
-@pytest.mark.slow
 def test_the_schema_lists_its_names_events_first() -> None:
-    lines = run("schema").out.splitlines()
+    lines = run_here("schema").out.splitlines()
     assert lines[:2] == ["Events from Batsim", "  JobSubmittedEvent"]
     for name in ("  ExecuteJobEvent", "  Job", "  TemporalTrigger", "  FinalJobState", "Tables", "Unions", "Enums"):
         assert name in lines
