@@ -73,13 +73,18 @@ def pytest_collection() -> Iterator[None]:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int | None:
-    """With `-n auto`: no more than the control group of a container lets run at once, which Python cannot tell."""
+def pytest_xdist_auto_num_workers() -> int:
+    """With `-n auto`: one more than can run at once, as there is always a test that waits.
+
+    How many can, the control group of a container may know better than Python.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-        return max(1, min(len(os.sched_getaffinity(0)), round(int(quota) / int(period))))
-    except (OSError, ValueError, AttributeError):  # none, no limit ("max"), or no Linux
-        return None
+        cores = max(1, min(cores, round(int(quota) / int(period))))
+    except (OSError, ValueError):  # no such file, or no limit ("max")
+        pass
+    return cores + 1
 
 
 @pytest.fixture(autouse=True, scope="module")
