@@ -45,7 +45,6 @@ def player(scheduler: Scheduler) -> Turn:
             lines += what == "line"
             return count
 
-        gc.collect()
         gc.disable()  # what is collected meanwhile may run code of its own
         sys.settrace(count)
         tracemalloc.start()
