@@ -112,9 +112,9 @@ def test_a_mistake_is_found(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["Plain", "Limits"])
 def test_no_mistake_no_finding(name: str) -> None:
-    report = conformance.find(lambda: Adapted(name), examples=120)
+    report = conformance.find(lambda: Adapted(name), examples=60)
     assert report.finding is None
-    assert report.simulations == 120
+    assert report.simulations == 60
     assert not report.remarks
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from commands import run_here
 from processes import BATPROTO, BINARY, FCFS, JSON, REPLAY, SOON, batproto, endpoint_of, line_of, started
 from replay import PATIENCE, Peer, begun
 from support import ROOT
@@ -154,9 +155,9 @@ def test_targets_that_make_no_sense(schedulers: Callable[[str], str], target: st
     file = schedulers("").rstrip(":")
     text = Path(file).with_name("scheduler.txt")
     text.touch()
-    done = batproto("run", target.format(file=file, text=text))
-    assert done.returncode == 2
-    assert sentence in done.stderr
+    done = run_here("run", target.format(file=file, text=text))
+    assert done.status == 2
+    assert sentence in done.err
 
 
 @pytest.mark.parametrize("name", ["zmq", "typing", "procset", "sys", "rich", "enum"])
