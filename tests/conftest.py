@@ -63,11 +63,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Ten thousand tests are in memory, and stay there: the garbage collector need not look at them again and again."""
+    """Ten thousand tests are in memory, and stay there: the garbage collector need not look at them again and again.
+
+    What the tests keep, such as recordings, makes it slow, too, so it comes less often than usual.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
+        gc.set_threshold(10_000)
         gc.enable()
         gc.freeze()
 

@@ -217,7 +217,7 @@ def test_simulation(batsim_simulation):
     assert [job.final_state.name for job in result.jobs] == ["REJECTED"] * 6
 
 def test_edc(batprotocol_edc):
-    conformance.check(batprotocol_edc, examples=12)
+    conformance.check(batprotocol_edc, examples=6)
 """
 
 
