@@ -1,9 +1,9 @@
 """How the tests run: hypothesis never against the clock, and everything with each engine that is at hand.
 
-pytest --hypothesis-profile=explore     # other examples each time, and twenty times as many
+pytest --hypothesis-profile=explore     # other examples each time, and forty times as many
 pytest --hypothesis-profile=quick       # few examples
 pytest --engines=usual                  # only the native engine, or the Python one where there is none
-pytest -m "not slow"                    # without what takes more than a few seconds
+pytest -m "not slow"                    # without what takes more than a moment, or starts processes
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ pytest.register_assert_rewrite("calls", "commands", "exact", "flatc", "oracle", 
 UNTIMED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 USUAL = binary.ENGINE
 
-settings.register_profile("ci", deadline=None, derandomize=True, suppress_health_check=UNTIMED, print_blob=True)
+settings.register_profile(
+    "ci", deadline=None, max_examples=50, derandomize=True, suppress_health_check=UNTIMED, print_blob=True
+)
 settings.register_profile("explore", deadline=None, max_examples=2000, suppress_health_check=UNTIMED, print_blob=True)
 settings.register_profile(
     "quick", deadline=None, max_examples=15, derandomize=True, suppress_health_check=UNTIMED, print_blob=True
@@ -59,20 +61,34 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("wire_engine", [USUAL] if once else binary.ENGINES, indirect=True, scope="module")
 
 
-def pytest_collection_finish() -> None:
-    """Ten thousand tests are in memory, and stay there: the garbage collector need not look at them again and again."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Ten thousand tests are in memory, and stay there: the garbage collector need not look at them again and again.
+
+    What the tests keep, such as recordings, makes it slow, too, so it comes less often than usual.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.set_threshold(10_000)
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int | None:
-    """With `-n auto`: no more than the control group of a container lets run at once, which Python cannot tell."""
+def pytest_xdist_auto_num_workers() -> int:
+    """With `-n auto`: one more than can run at once, as there is always a test that waits.
+
+    How many can, the control group of a container may know better than Python.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-        return max(1, min(len(os.sched_getaffinity(0)), round(int(quota) / int(period))))
-    except (OSError, ValueError, AttributeError):  # none, no limit ("max"), or no Linux
-        return None
+        cores = max(1, min(cores, round(int(quota) / int(period))))
+    except (OSError, ValueError):  # no such file, or no limit ("max")
+        pass
+    return cores + 1
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +19,6 @@ class Peak:
 def peak_memory() -> Iterator[Peak]:
     """Measure the peak of what the block allocates."""
     peak = Peak()
-    gc.collect()
     tracemalloc.start()
     try:
         yield peak

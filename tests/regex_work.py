@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 if sys.version_info >= (3, 11):
@@ -21,15 +22,20 @@ else:
 Continue = Callable[[int], Iterator[int]]
 
 
+@cache
+def _parsed(pattern: re.Pattern[Any]) -> list[Any]:
+    source = pattern.pattern
+    flags = pattern.flags & ~re.UNICODE if isinstance(source, bytes) else pattern.flags & ~re.LOCALE
+    return parser.parse(source, flags).data
+
+
 class Work:
     """The steps that one pattern takes."""
 
     def __init__(self, pattern: re.Pattern[Any]) -> None:
-        source = pattern.pattern
         self.ignores_case = bool(pattern.flags & re.IGNORECASE)
         self.dot_is_all = bool(pattern.flags & re.DOTALL)
-        flags = pattern.flags & ~re.UNICODE if isinstance(source, bytes) else pattern.flags & ~re.LOCALE
-        self.tree = list(parser.parse(source, flags))
+        self.tree = _parsed(pattern)
         self.steps = 0
         self.text: list[int] = []
 
@@ -62,16 +68,16 @@ class Work:
             if at < len(self.text) and self._takes(kind, argument, self.text[at]):
                 yield at + 1
         elif kind is constants.SUBPATTERN:
-            yield from self._sequence(list(argument[-1]), 0, at)
+            yield from self._sequence(argument[-1].data, 0, at)
         elif kind is constants.BRANCH:
             for branch in argument[1]:
-                yield from self._sequence(list(branch), 0, at)
+                yield from self._sequence(branch.data, 0, at)
         elif kind in (constants.MAX_REPEAT, constants.MIN_REPEAT):
             yield from self._repeat(argument, at, greedy=kind is constants.MAX_REPEAT)
         elif kind in (constants.ASSERT, constants.ASSERT_NOT):
             direction, body = argument
             start = at if direction > 0 else at - body.getwidth()[0]
-            found = start >= 0 and next(self._sequence(list(body), 0, start), None) is not None
+            found = start >= 0 and next(self._sequence(body.data, 0, start), None) is not None
             if found == (kind is constants.ASSERT):
                 yield at
         elif kind is constants.AT:
@@ -83,7 +89,7 @@ class Work:
 
     def _repeat(self, argument: Any, at: int, greedy: bool) -> Iterator[int]:
         least, most, body = argument
-        nodes = list(body)
+        nodes = body.data
         # A stack instead of recursion: (where, which ends of one more round are still to be tried).
         stack: list[tuple[int, Iterator[int] | None]] = [(at, None)]
         while stack:

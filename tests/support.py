@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import lzma
 import re
 import shutil
 import subprocess
-import tarfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -44,10 +42,22 @@ def runs() -> tuple[Path, ...]:
 
 @cache
 def files_of(archive: Path) -> dict[str, bytes]:
-    """What an archive of a run holds, by name; read once in all, as tests of several files go through all runs."""
-    with tarfile.open(fileobj=io.BytesIO(lzma.decompress(archive.read_bytes()))) as tar:
-        handles = ((member.name.removeprefix("./"), tar.extractfile(member)) for member in tar)
-        return {name: handle.read() for name, handle in handles if handle is not None}
+    """What an archive of a run holds, by name; read once in all, as tests of several files go through all runs.
+
+    All members are plain files with short names. For the 60,000 of them, `tarfile` takes ten times as long.
+    """
+    tar = lzma.decompress(archive.read_bytes())
+    found, place = {}, 0
+    while tar[place : place + 1].strip(b"\0"):
+        name, size, kind = (
+            tar[place : place + 100],
+            int(tar[place + 124 : place + 135], 8),
+            tar[place + 156 : place + 157],
+        )
+        assert kind == b"0", f"{name!r} in {archive} is no plain file"
+        found[name.rstrip(b"\0").decode().removeprefix("./")] = tar[place + 512 : place + 512 + size]
+        place += 512 + -(-size // 512) * 512
+    return found
 
 
 @cache

@@ -18,7 +18,7 @@ def server() -> Iterator[PostgreSQL]:
         yield found
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of a database that nothing is in."""
     if request.param == "sqlite":

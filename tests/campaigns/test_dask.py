@@ -20,6 +20,7 @@ from batprotocol.campaigns.store import Store, Where
 from batprotocol.errors import ClusterError
 
 WITHOUT_ENGINE = True
+pytestmark = pytest.mark.slow
 
 PATIENCE = 60.0
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from sqlalchemy import Table, create_engine, select
 
 from batprotocol.campaigns.entities import cycle, updator
@@ -25,6 +26,7 @@ from batprotocol.campaigns.store import Store, tables
 from batprotocol.campaigns.store.store import Where
 
 WITHOUT_ENGINE = True
+pytestmark = pytest.mark.slow
 
 CLUSTERS = ("c1", "c2", "c3", "c4")
 SIZE = 4

@@ -146,6 +146,7 @@ def test_an_interrupt_leaves_everything_resumable(
     store.close()
 
 
+@pytest.mark.slow
 def test_simulate_takes_a_plan_tells_and_draws(tmp_path: Path) -> None:
     plan = {
         "clusters": {"a": 2, "b": 3},

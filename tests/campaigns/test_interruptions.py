@@ -16,6 +16,7 @@ from batprotocol.campaigns.model import Campaign, ClusterProperties, JobState, R
 from batprotocol.campaigns.store import Store, Where, tables
 
 WITHOUT_ENGINE = True
+pytestmark = pytest.mark.slow
 
 TASKS = 12
 

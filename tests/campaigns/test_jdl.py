@@ -142,6 +142,7 @@ ANYTHING = st.recursive(
 KEYS = st.sampled_from([*ClusterProperties.__struct_fields__, *TASKS, "params", "param_file", "jobs_type"])
 
 
+@pytest.mark.slow
 @given(st.dictionaries(KEYS, ANYTHING), st.dictionaries(KEYS, ANYTHING))
 def test_whatever_is_said_it_is_a_campaign_or_refused(top: dict[str, Any], cluster: dict[str, Any]) -> None:
     top = TASKS | {key: value for key, value in top.items() if key != "clusters"} | {"clusters": {"a": cluster}}

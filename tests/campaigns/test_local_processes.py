@@ -81,6 +81,7 @@ def test_no_more_run_than_there_are_slots(cluster: LocalProcesses, tmp_path: Pat
     assert why(end_of(cluster, 3)) == ["FRAG_JOB_REQUEST"]
 
 
+@pytest.mark.slow
 def test_a_job_of_several_slots_waits_for_all_of_them(cluster: LocalProcesses, tmp_path: Path) -> None:
     small = Request(job=1, command="sleep 0.3", directory=str(tmp_path))
     count = "wc -l < $NODES"
@@ -201,6 +202,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_jobs_survive_whoever_started_them(tmp_path: Path) -> None:
     folder = tmp_path / "here"
     program = subprocess.Popen(

@@ -72,6 +72,7 @@ def workload(jobs: list[tuple[float, int, float, float]]) -> Workload:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=6, deadline=None)
 @given(
     first=own_jobs,
@@ -111,6 +112,7 @@ def test_no_host_is_given_twice_and_no_task_is_lost(
         assert all(number is None or math.isfinite(number) for number in numbers)
 
 
+@pytest.mark.slow
 @settings(max_examples=4, deadline=None)
 @given(jobs=own_jobs, regulator=st.sampled_from(REGULATORS))
 def test_a_clusters_own_jobs_do_not_feel_campaigns(
@@ -219,6 +221,7 @@ def test_tasks_say_how_long_they_take_and_fast_clusters_are_faster() -> None:
     assert sorted(row.execution_time for row in result.jobs) == [5.0, 10.0, 20.0]
 
 
+@pytest.mark.slow
 def test_the_load_is_what_was_asked_for() -> None:
     jobs = local_workload(64, 100_000.0, load=0.6, seed=1)
     result = simulate(Platform.homogeneous(64), jobs, GridScheduler(GridPlan(queue="easy")))
@@ -226,6 +229,7 @@ def test_the_load_is_what_was_asked_for() -> None:
     assert 0.5 < area / (64 * 100_000.0) < 0.7
 
 
+@pytest.mark.slow
 def test_the_trends_that_were_measured() -> None:
     """As in real runs of CiGri 3: little is harvested when tasks are as short as a cycle, and then many jobs wait; a
     kill loses about half a job, or less as the youngest are killed first."""

@@ -14,6 +14,7 @@ from batprotocol.campaigns.model import Campaign, ClusterProperties, JobState, S
 from batprotocol.campaigns.store import Store, Where, tables
 
 WITHOUT_ENGINE = True
+pytestmark = pytest.mark.slow
 
 CLUSTERS = ("c1", "c2", "c3", "c4")
 

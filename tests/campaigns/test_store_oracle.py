@@ -16,6 +16,7 @@ from batprotocol.campaigns.store import Store
 from batprotocol.campaigns.store.store import Where
 
 WITHOUT_ENGINE = True
+pytestmark = pytest.mark.slow
 
 
 def known(grid: Grid) -> dict[str, object]:

@@ -146,6 +146,7 @@ def test_clusters_and_preferences(store: Store) -> None:
         assert books.grid(0.0, 7200.0).priorities == (UserPriority("alice", "a", 4),)
 
 
+@pytest.mark.slow
 def test_one_loop_at_a_time(store: Store, store_url: str) -> None:
     other = Store(store_url)
     with store.only_loop(), pytest.raises(StoreError, match="another loop runs its campaigns"), other.only_loop():
@@ -155,6 +156,7 @@ def test_one_loop_at_a_time(store: Store, store_url: str) -> None:
     other.close()
 
 
+@pytest.mark.slow
 def test_users_and_the_loop_at_the_same_time(store: Store, store_url: str) -> None:
     """Campaigns are submitted, paused and cancelled while the loop runs; all numbers are right in the end."""
     submit(store, tasks=30)

@@ -15,12 +15,13 @@ from batprotocol.wire import decode, detect, frames
 
 def test_convert_there_and_back(message_file: Path, tmp_path: Path) -> None:
     text, binary = tmp_path / "a.json", tmp_path / "a.fb"
-    assert run("convert", message_file, text) == Result(0, "", "")
+    assert run_here("convert", message_file, text) == Result(0, "", "")
     assert text.read_text() == MESSAGE.to_json(2) + "\n"
-    assert run("convert", text, binary) == Result(0, "", "")
+    assert run_here("convert", text, binary) == Result(0, "", "")
     assert binary.read_bytes() == MESSAGE.to_binary()
 
 
+@pytest.mark.slow
 def test_convert_through_pipes() -> None:
     assert json.loads(run("convert", "-", "-", given=MESSAGE.to_binary()).out) == as_json(MESSAGE)
     converted = subprocess.run(
@@ -71,6 +72,7 @@ def test_convert_in_place_keeps_mode_and_link(message_file: Path, tmp_path: Path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["00004-b2e.bin", "link"]
 
 
+@pytest.mark.slow
 def test_convert_to_what_is_no_file(message_file: Path) -> None:
     assert json.loads(run("convert", "--to", "json", message_file, "/dev/stdout").out) == as_json(MESSAGE)
 

@@ -48,7 +48,7 @@ from batprotocol.wire import decode, frames
 
 def test_a_message_is_a_tree(message_file: Path) -> None:
     size = message_file.stat().st_size
-    assert run("dump", message_file) == Result(
+    assert run_here("dump", message_file) == Result(
         0,
         f"""\
 {message_file}: binary, Batsim to EDC, now 3.0, 5 events, {size} bytes
@@ -82,6 +82,7 @@ def test_the_two_formats_give_the_same_tree(tmp_path: Path) -> None:
     assert ": JSON, now" in text[0]
 
 
+@pytest.mark.slow
 def test_an_encoding_without_lines_gets_ascii(message_file: Path) -> None:
     out = run("dump", message_file, variables={"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}).out
     assert "|-- [0] JobSubmittedEvent" in out
@@ -110,7 +111,7 @@ def test_nothing_of_a_message_can_reach_the_terminal_as_a_command(tmp_path: Path
     assert status == 0
     assert r'"[red]x[/red]\x1b[31m\r\n\x07\u202e\x9b\\é∪"' in shown
     assert r"a\x1b[31m.bin" in shown
-    broken = run("dump", write(tmp_path / "b\x1b[31m.bin", b"?")).err
+    broken = run_here("dump", write(tmp_path / "b\x1b[31m.bin", b"?")).err
     assert r"b\x1b[31m.bin" in broken
 
 
@@ -172,13 +173,14 @@ def test_numbers_that_the_schema_does_not_name_are_marked(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("option", ["--json", "--json-lines"])
 def test_json_is_the_message(message_file: Path, option: str) -> None:
-    result = run("dump", option, message_file)
+    result = run_here("dump", option, message_file)
     assert result.status == 0
     assert json.loads(result.out) == as_json(MESSAGE)
     assert result.out.endswith("}\n")
     assert (result.out.count("\n") == 1) == (option == "--json-lines")
 
 
+@pytest.mark.slow
 def test_json_is_the_same_for_every_locale(tmp_path: Path) -> None:
     path = write(tmp_path / "a", Message(0.0, (RejectJobEvent(job_id="é∪"),)).to_binary())
     out = run("dump", "--json", path, variables={"PYTHONUTF8": "0", "PYTHONIOENCODING": "latin-1"}).out
@@ -188,7 +190,7 @@ def test_json_is_the_same_for_every_locale(tmp_path: Path) -> None:
 @pytest.mark.parametrize("option", ["--json", "--json-lines"])
 def test_json_of_a_recorded_run(recorded_run: Path, option: str) -> None:
     messages = read_run(recorded_run)
-    values = json_values(run("dump", option, recorded_run).out)
+    values = json_values(run_here("dump", option, recorded_run).out)
     assert values[0] == {"init": frames.decode_init(messages[0].data)}
     assert values[1:] == [as_json(decode(message.data)) for message in messages[1:]]
 
@@ -268,11 +270,11 @@ def test_a_broken_message_shows_what_was_read(tmp_path: Path) -> None:
     path = write(tmp_path / "broken.bin", MESSAGE.to_binary().replace(b"w1!1\0", b"w1!1?"))
     with pytest.raises(DecodeError) as expected:
         decode(path.read_bytes())
-    result = run("dump", path)
+    result = run_here("dump", path)
     assert result.status == 1
     assert result.err == f"batproto: {path}: {expected.value}\n"
     assert re.search(r": events\[2\]\.event\.job_id, byte \d+: ", result.err)
-    whole = run("dump", write(tmp_path / "whole.bin", MESSAGE.to_binary())).out.splitlines()
+    whole = run_here("dump", write(tmp_path / "whole.bin", MESSAGE.to_binary())).out.splitlines()
     first, *others = result.out.splitlines()
     assert first.endswith(f"{path.stat().st_size} bytes, broken")
     assert others == [*whole[1:8], "└── [2] RejectJobEvent at 2.0"]
@@ -315,7 +317,7 @@ def test_a_broken_hello_frame_counts_its_bytes_from_the_frame(tmp_path: Path) ->
 
 def test_the_other_files_are_still_printed(message_file: Path, tmp_path: Path) -> None:
     broken = write(tmp_path / "broken", b"\x10\0\0\0nonsense")
-    result = run("dump", tmp_path / "missing", broken, message_file)
+    result = run_here("dump", tmp_path / "missing", broken, message_file)
     assert result.status == 1
     missing, wrong = result.err.splitlines()
     assert missing == f"batproto: {tmp_path / 'missing'}: no such file or directory"

@@ -18,6 +18,7 @@ import flatbuffers
 import pytest
 from batprotocol._schema.description import ENUMS, TABLES, UNIONS
 from click.shell_completion import ShellComplete
+from commands import run_here
 from engines import each_engine
 from hypothesis import given
 
@@ -74,6 +75,7 @@ BOMB = shared(20_000, 100_000)
 # Small messages, large texts
 
 
+@pytest.mark.slow
 @given(strategies.messages())
 def test_a_repr_that_is_not_cut_can_be_read_by_python(message: Message) -> None:
     shown = repr(message)
@@ -115,15 +117,14 @@ def test_the_size_that_is_foreseen_is_never_more_than_the_text_has(message: Mess
         assert json._least_size(tree, indent or 0, {})[0] <= len(json.text(tree, indent))
 
 
-@pytest.mark.slow
 def test_the_command_refuses_it_too(tmp_path: Path) -> None:
     path = tmp_path / "bomb.bin"
     path.write_bytes(BOMB)
     for arguments in (("dump", "--json-lines", path), ("dump", "--json", path), ("convert", path, "-")):
-        status, out, err = run(*arguments)
+        status, out, err = run_here(*arguments)
         assert (status, out) == (1, "")
         assert "more than 268,435,456 characters" in err
-    status, out, _ = run("dump", path)
+    status, out, _ = run_here("dump", path)
     assert status == 0
     assert "[1] to [19999] 19,999 entries like [0]" in out
 
@@ -214,15 +215,16 @@ def test_nothing_but_zeros_is_no_archive(tmp_path: Path) -> None:
     (tmp_path / "a.tar.xz").write_bytes(bytes(1_000_000))
     (tmp_path / "b.tar.xz").write_bytes(lzma.compress(bytes(1_000_000)))
     for name in ("a.tar.xz", "b.tar.xz"):
-        assert f"{name}: holds no messages" in run("validate", tmp_path / name)[2]
+        assert f"{name}: holds no messages" in run_here("validate", tmp_path / name)[2]
 
 
 @pytest.mark.parametrize("format", [tarfile.PAX_FORMAT, tarfile.GNU_FORMAT])
 def test_a_header_is_not_read_whatever_its_size(tmp_path: Path, format: int) -> None:
     path = archive(tmp_path / "a.tar.xz", {"a" * 2_000_000 + ".bin": 0}, format=format)
-    assert re.search("has a header of 2,000,[0-9]+ bytes, and the limit is 1,048,576", run("validate", path)[2])
+    assert re.search("has a header of 2,000,[0-9]+ bytes, and the limit is 1,048,576", run_here("validate", path)[2])
 
 
+@pytest.mark.slow
 def test_a_file_without_an_end_is_not_read_to_it(tmp_path: Path) -> None:
     assert "is larger than a message can be here, which is 268,435,456 bytes" in limited("validate", "/dev/zero")[2]
     with open(tmp_path / "a.bin", "wb") as large:
@@ -260,7 +262,7 @@ def test_a_size_that_cannot_be_ends_the_archive(tmp_path: Path, size: int) -> No
     header[148:156] = b"%06o\0 " % (sum(header) - sum(header[148:156]) + 8 * 32)
     for name, data in (("a.tar", bytes(header)), ("a.tar.xz", lzma.compress(header))):
         (tmp_path / name).write_bytes(data)
-        status, _, err = run("validate", tmp_path / name)
+        status, _, err = run_here("validate", tmp_path / name)
         assert status == 1
         assert "a fault of batproto itself" not in err
 
@@ -277,7 +279,7 @@ def test_a_recording_that_breaks_off_is_read_as_far_as_it_goes(tmp_path: Path) -
     cut = tmp_path / "cut.tar.xz"
     for size in (len(streams), len(streams) * 2 // 3):
         cut.write_bytes(streams[:size])
-        _, out, err = run("dump", "--json-lines", cut)
+        _, out, err = run_here("dump", "--json-lines", cut)
         times = [float(number) for number in re.findall(r'"now": ([0-9.]+)', out)]
         assert times == list(itertools.islice(itertools.count(0.0), len(times)))
         assert len(times) == 50 if size == len(streams) else 20 < len(times) < 50
@@ -292,10 +294,10 @@ def test_a_message_behind_its_size_is_no_initialization_data(tmp_path: Path) -> 
     for name in ("00004-e2b.bin", "reply-e2b.bin", "00004-b2e.bin", "reply.bin"):
         (tmp_path / name).write_bytes(len(data).to_bytes(4, "little") + data)
     for name in ("00004-e2b.bin", "reply-e2b.bin", "00004-b2e.bin"):
-        status, out, err = run("validate", tmp_path / name)
+        status, out, err = run_here("validate", tmp_path / name)
         assert (status, out) == (1, "")
         assert "begins with its size, as message 0 does, but its name says that it is" in err
-    status, out, err = run("validate", tmp_path / "reply.bin")
+    status, out, err = run_here("validate", tmp_path / "reply.bin")
     assert status == 0
     assert "holds a message behind its size, which Batsim does not survive as a reply" in err
 
@@ -305,10 +307,10 @@ def test_neighbours_tell_too(tmp_path: Path) -> None:
     (tmp_path / "0.bin").write_bytes(b"\2\0\0\0hi")
     (tmp_path / "1.bin").write_bytes(b"\2\0\0\0ho")
     (tmp_path / "2.bin").write_bytes(data)
-    status, _, err = run("validate", tmp_path)
+    status, _, err = run_here("validate", tmp_path)
     assert status == 1
     assert "1.bin: byte 0: begins with its size, as message 0 does, but its name says that it is message 1" in err
-    assert run("validate", tmp_path / "1.bin")[0] == 0  # alone, a number says nothing
+    assert run_here("validate", tmp_path / "1.bin")[0] == 0  # alone, a number says nothing
 
 
 # What newcomers stumbled over
@@ -328,7 +330,7 @@ def test_a_closed_output_is_an_error(tmp_path: Path, arguments: tuple[str, ...])
 
 
 def test_the_exit_statuses_are_in_the_help() -> None:
-    help = run("--help")[1]
+    help = run_here("--help")[1]
     assert all(re.search(rf"^ +{status} +\w", help, re.MULTILINE) for status in (0, 1, 2, 130, 141))
 
 
@@ -340,6 +342,7 @@ def test_completion_keeps_what_was_typed(start: str, names: int) -> None:
     assert all(name.startswith(start) for name in found) or not any(name.startswith(start) for name in found)
 
 
+@pytest.mark.slow
 def test_a_narrow_terminal_keeps_the_tree(tmp_path: Path) -> None:
     pty = pytest.importorskip("pty")
     ids = tuple(f"w0!{number}" for number in range(40))
@@ -372,6 +375,6 @@ def test_a_narrow_terminal_keeps_the_tree(tmp_path: Path) -> None:
 def test_many_alike_elements_are_folded_unless_all_are_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "a.bin"
     path.write_bytes(Message(1.0, (KillJobsEvent(job_ids=tuple(["a"] * 500 + ["b"] * 30)),)).to_binary())
-    short, whole = run("dump", path)[1], run("dump", "--full", path)[1]
+    short, whole = run_here("dump", path)[1], run_here("dump", "--full", path)[1]
     assert len(short.splitlines()) == 7
     assert len(whole.splitlines()) == 533

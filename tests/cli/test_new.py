@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import run_here
 from processes import BINARY, ENVIRONMENT, REPLAY, batproto
 
 WITHOUT_ENGINE = True
@@ -38,17 +39,18 @@ def test_a_new_scheduler_passes_its_test(tmp_path: Path) -> None:
     assert "2 passed" in tested.stdout, tested.stdout
 
 
-def test_a_new_scheduler_overwrites_nothing(tmp_path: Path) -> None:
+def test_a_new_scheduler_overwrites_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "test_mine.py").write_text("precious")
-    done = batproto("new", "scheduler", "mine", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (1, "batproto: test_mine.py exists already, nothing was written\n")
+    monkeypatch.chdir(tmp_path)
+    done = run_here("new", "scheduler", "mine")
+    assert (done.status, done.err) == (1, "batproto: test_mine.py exists already, nothing was written\n")
     assert [path.name for path in tmp_path.iterdir()] == ["test_mine.py"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["1st", "a/b", "", "class", "é", "json", "batprotocol", "procset"])
-def test_names_that_no_scheduler_can_have(tmp_path: Path, name: str) -> None:
-    done = batproto("new", "scheduler", name, cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.startswith("batproto new scheduler: ")
+def test_names_that_no_scheduler_can_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run_here("new", "scheduler", name)
+    assert done.status == 2
+    assert done.err.startswith("batproto new scheduler: ")
     assert not list(tmp_path.iterdir())

@@ -30,6 +30,7 @@ def test_help(command: list[str], option: str) -> None:
     assert result.out.startswith("Usage: batproto")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["--help"], ["schema", "Job"]])
 def test_rich_is_imported_only_where_there_is_colour(arguments: list[str]) -> None:
     program = (
@@ -42,6 +43,7 @@ def test_rich_is_imported_only_where_there_is_colour(arguments: list[str]) -> No
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_version() -> None:
     result = run("--version")
     assert re.fullmatch(
@@ -133,6 +135,7 @@ def test_a_closed_pipe_ends_it_quietly(long_file: Path, options: list[str], unbu
     assert process.returncode == 141
 
 
+@pytest.mark.slow
 def test_head_takes_the_first_line(long_file: Path) -> None:
     command = f'"$@" dump {long_file} | head -1'
     done = subprocess.run(["sh", "-c", command, "sh", *PROGRAM], capture_output=True, env=ENVIRONMENT, check=False)
@@ -141,6 +144,7 @@ def test_head_takes_the_first_line(long_file: Path) -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
 def test_a_full_disk(message_file: Path) -> None:
     with open("/dev/full", "wb") as full:
@@ -151,6 +155,7 @@ def test_a_full_disk(message_file: Path) -> None:
     assert done.stderr == b"batproto: standard output: no space left on device\n"
 
 
+@pytest.mark.slow
 def test_control_c(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -181,6 +186,7 @@ def complete(*words: str) -> list[str]:
     return [line.split(",", 1)[1] for line in run(variables=variables).out.splitlines()]
 
 
+@pytest.mark.slow
 def test_completion_of_commands_events_and_names() -> None:
     assert complete("d") == ["dump"]
     assert "--json-lines" in complete("dump", "--js")

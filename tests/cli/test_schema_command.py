@@ -11,7 +11,7 @@ WITHOUT_ENGINE = True
 
 
 def test_the_schema_lists_its_names_events_first() -> None:
-    lines = run("schema").out.splitlines()
+    lines = run_here("schema").out.splitlines()
     assert lines[:2] == ["Events from Batsim", "  JobSubmittedEvent"]
     for name in ("  ExecuteJobEvent", "  Job", "  TemporalTrigger", "  FinalJobState", "Tables", "Unions", "Enums"):
         assert name in lines
@@ -48,6 +48,7 @@ def test_the_schema_of_a_name(name: str, expected: str) -> None:
     assert expected in result.out.splitlines()
 
 
+@pytest.mark.slow
 def test_comments_are_wrapped_on_a_terminal_only() -> None:
     _, shown = run_on_terminal("schema", "CallMeLater", variables={"COLUMNS": "60"})
     comments = [line for line in re.sub(r"\x1b\[[\d;]*m", "", shown).splitlines() if line.startswith("      ")]

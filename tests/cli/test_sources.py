@@ -17,6 +17,7 @@ from batprotocol.model import Message
 from batprotocol.wire import decode, frames
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [MESSAGE.to_binary(), MESSAGE.to_json().encode(), frames.encode_hello(HELLO)])
 def test_standard_input(data: bytes) -> None:
     result = run("dump", "--json", "-", given=data)
@@ -24,15 +25,18 @@ def test_standard_input(data: bytes) -> None:
     assert json.loads(result.out) == as_json(decode(data))
 
 
+@pytest.mark.slow
 def test_an_archive_on_standard_input(recorded_run: Path) -> None:
     from_file = run("dump", "--json-lines", recorded_run)
     assert run("dump", "--json-lines", "-", given=recorded_run.read_bytes()) == from_file
 
 
+@pytest.mark.slow
 def test_empty_standard_input() -> None:
     assert run("dump", "-") == Result(1, "", "batproto: standard input: is empty\n")
 
 
+@pytest.mark.slow
 def test_a_pipe_with_a_name(message_file: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -76,6 +80,7 @@ def as_anyone() -> None:
             assert ctypes.CDLL(None).prctl(drop_capability, capability, 0, 0, 0) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.once
 @pytest.mark.parametrize("command", [["dump"], ["validate"], ["convert", "--to", "json"], ["simulate", "--platform"]])
 def test_a_file_that_may_not_be_read(message_file: Path, command: list[str]) -> None:

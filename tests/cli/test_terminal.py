@@ -11,6 +11,7 @@ from commands import run, run_on_terminal, write, write_archive
 from batprotocol.model import Message, RejectJobEvent
 
 WITHOUT_ENGINE = True
+pytestmark = pytest.mark.slow
 
 # Colour, and who gets none
 
@@ -22,7 +23,6 @@ def test_colour_on_a_terminal(message_file: Path) -> None:
     assert re.sub(r"\x1b\[[\d;]*m", "", shown) == run("dump", message_file).out
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {"NO_COLOR": "1", "FORCE_COLOR": "1"}])
 def test_no_colour_where_nobody_wants_it(message_file: Path, variables: dict[str, str]) -> None:
     status, shown = run_on_terminal("dump", message_file, variables=variables)

@@ -107,6 +107,7 @@ def test_the_refused_event_is_part_of_the_conversation(tmp_path: Path) -> None:
     assert [violation.rule for violation in check_conversation(said)] == [caught.value.finding.rule]
 
 
+@pytest.mark.slow
 def test_what_is_right_passes() -> None:
     report = conformance.check(Rejecter, examples=150)
     assert report.simulations == 150
@@ -157,6 +158,7 @@ def test_the_report_knows_all_rules_that_can_be_broken() -> None:
 # Whole conversations
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", ["batsim-5.0.0-rc2", "protocol"])
 def test_generated_conversations_break_no_rule(rules: str) -> None:
     seen = set()
@@ -187,6 +189,7 @@ def pytest_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
     )
 
 
+@pytest.mark.slow
 def test_the_plugin_is_light() -> None:
     code = (
         "import sys, batprotocol.testing.plugin\n"
@@ -214,7 +217,7 @@ def test_simulation(batsim_simulation):
     assert [job.final_state.name for job in result.jobs] == ["REJECTED"] * 6
 
 def test_edc(batprotocol_edc):
-    conformance.check(batprotocol_edc, examples=12)
+    conformance.check(batprotocol_edc, examples=6)
 """
 
 
@@ -230,6 +233,7 @@ def test_the_fixtures_of_the_plugin(tmp_path: Path) -> None:
     assert "{endpoint} is missing" in pytest_in(tmp_path, "--batprotocol-edc=edc").stdout
 
 
+@pytest.mark.slow
 def test_frames_are_saved_as_they_were_said(tmp_path: Path) -> None:
     with conformance.Command([sys.executable, str(plain_edc.__file__), "{endpoint}", "UnknownFlags"]) as target:
         finding = conformance.find(target).finding

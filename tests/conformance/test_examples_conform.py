@@ -48,6 +48,7 @@ def test_an_example_passes(module: str, rules: str) -> None:
     passes(scheduler(module), 50, rules)
 
 
+@pytest.mark.slow
 def test_the_template_passes() -> None:
     passes(example_scheduler(), 50, "batsim-5.0.0-rc2")
 

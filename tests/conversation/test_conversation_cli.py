@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import run_here
 from support import DATA, ROOT
 from talks import executed, message, submitted, talk
 
@@ -22,17 +23,8 @@ BAD = DATA / "runs" / "machine-switcher__test_one_delay_job-turn_on_fail__binary
 ENVIRONMENT = {**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
 
 
-def batproto(*arguments: object) -> tuple[int, str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "batprotocol", *map(str, arguments)],
-        capture_output=True,
-        check=False,
-        cwd=ROOT,
-        env=ENVIRONMENT,
-        text=True,
-        encoding="utf-8",
-    )
-    return done.returncode, done.stdout, done.stderr
+def batproto(*arguments: str | Path) -> tuple[int, str, str]:
+    return run_here(*arguments)
 
 
 def recorded(folder: Path, said: list[Said]) -> Path:
@@ -146,6 +138,7 @@ def test_an_unknown_rule() -> None:
     assert "there is no rule 'job.unknow'; did you mean job.unknown?" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", ["check --rules proto", "rules job.over"])
 def test_completion(words: str) -> None:
     """What the shell asks for when the user presses tab."""
@@ -162,6 +155,7 @@ def test_completion(words: str) -> None:
     assert f"plain,{start}" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_document_is_up_to_date() -> None:
     done = subprocess.run(
         [sys.executable, str(ROOT / "tools" / "document_rules.py"), "--check"],

@@ -81,7 +81,7 @@ def one_after_the_other(conversation: Conversation, first: int, jobs: int) -> No
 
 
 def test_a_job_that_has_ended_takes_few_bytes() -> None:
-    conversation, first, jobs = begun(), 1_000, 30_000
+    conversation, first, jobs = begun(), 1_000, 5_000
     one_after_the_other(conversation, 0, first)
     gc.collect()
     tracemalloc.start()
@@ -167,6 +167,7 @@ def test_jobs_are_like_a_dict(known: dict[str, FinalJobState], more: int, others
         assert 7 not in each
 
 
+@pytest.mark.slow
 def test_they_are_found_by_another_process() -> None:
     """Where Python hashes in another way."""
     jobs = Jobs()

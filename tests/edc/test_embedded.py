@@ -74,6 +74,8 @@ by_run = [pytest.param(archive, id=archive.name.removesuffix(".tar.xz")) for arc
 both_formats = list(itertools.chain.from_iterable(zip(by_run[: FEW // 2], by_run[-FEW // 2 :], strict=True)))
 
 
+@pytest.mark.slow
+@pytest.mark.once
 @pytest.mark.parametrize("module", EXAMPLES)
 @pytest.mark.parametrize("archive", both_formats)
 def test_answers_are_those_over_the_socket(
@@ -102,6 +104,8 @@ LIBRARIES = {
 }
 
 
+@pytest.mark.slow
+@pytest.mark.once
 @pytest.mark.parametrize("flags", LIBRARIES.values(), ids=LIBRARIES)
 @pytest.mark.parametrize("arguments", [(), ("--threads",), ("--plain",)], ids=" ".join)
 def test_whatever_the_library_runs_on(flags: tuple[str, ...], arguments: tuple[str, ...], tmp_path: Path) -> None:
@@ -113,6 +117,7 @@ def test_whatever_the_library_runs_on(flags: tuple[str, ...], arguments: tuple[s
     assert len(usual.replies) == len(told) + 1
 
 
+@pytest.mark.slow
 def test_calls_may_come_from_any_thread(tmp_path: Path) -> None:
     """SimGrid can be told to give each actor a thread."""
     told = batsim_side(ARCHIVE)[1:]
@@ -163,6 +168,7 @@ def test_a_guest_of_another_python_is_told(capfd: pytest.CaptureFixture[str]) ->
     )
 
 
+@pytest.mark.slow
 def test_batproto_simulate_tells_what_a_guest_raises(tmp_path: Path) -> None:
     file = tmp_path / "wrong.py"
     file.write_text("from batprotocol.edc import Scheduler\nclass Wrong(Scheduler):\n    def decide(self): 1 / 0\n")
@@ -176,6 +182,7 @@ def test_batproto_simulate_tells_what_a_guest_raises(tmp_path: Path) -> None:
 # Recordings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["run.tar.xz", "run"])
 def test_recordings_are_those_over_the_socket(tmp_path: Path, name: str) -> None:
     told = batsim_side(ARCHIVE)
@@ -196,6 +203,7 @@ def test_recordings_are_those_over_the_socket(tmp_path: Path, name: str) -> None
     assert recorded["inside"] == recorded["outside"]
 
 
+@pytest.mark.slow
 def test_a_recording_of_a_scheduler_that_fails_is_whole(tmp_path: Path) -> None:
     told = batsim_side(ARCHIVE)[1:]
     played = play(tmp_path, target("fcfs"), [told[0], b"nonsense"], record=str(tmp_path / "run"))
@@ -209,6 +217,7 @@ def test_a_recording_of_a_scheduler_that_fails_is_whole(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_recording_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "run.tar").write_text("something")
     played = play(tmp_path, target("fcfs"), batsim_side(ARCHIVE)[1:], record=str(tmp_path / "run.tar"))
@@ -257,6 +266,7 @@ def member(library: ctypes.CDLL, data: bytes, name: str) -> str | None:
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 
 
+@pytest.mark.slow
 @given(st.dictionaries(texts, texts), st.booleans(), st.sampled_from([None, 0, 3]))
 def test_members_are_those_of_json(data: dict[str, str], ascii: bool, indent: int | None) -> None:
     library = library_of_members()

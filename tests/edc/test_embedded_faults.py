@@ -21,7 +21,7 @@ from support import ROOT
 from batprotocol import AllStaticJobsHaveBeenSubmittedEvent
 from batprotocol.edc.embedded import options
 
-pytestmark = needs_host
+pytestmark = [needs_host, pytest.mark.slow]
 WITHOUT_ENGINE = True
 
 ALL_SUBMITTED = said(1.5, AllStaticJobsHaveBeenSubmittedEvent())
@@ -450,7 +450,6 @@ def test_threads_and_files_of_a_scheduler(schedulers: str, tmp_path: Path) -> No
     assert (tmp_path / "notes.txt").read_text() == "not closed, but written"
 
 
-@pytest.mark.slow
 def test_a_thread_without_end_is_not_waited_for(schedulers: str, tmp_path: Path) -> None:
     played = play(tmp_path, f"{schedulers}:WithAThreadForEver", TOLD)
     assert (played.status, played.stdout) == (0, "loaded\nat exit\nhost: closed\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import logging
 import os
 import subprocess
@@ -65,8 +66,7 @@ def test_examples_work_to_the_end_of_every_recorded_run(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", EXAMPLES)
-@pytest.mark.parametrize("format", ["binary", "json"])
+@pytest.mark.parametrize(("module", "format"), list(zip(EXAMPLES, itertools.cycle(["binary", "json"]))))
 def test_batproto_runs_the_file(module: str, format: str) -> None:
     archive = next(
         path for path in runs() if path.name.endswith(f"__{format}.tar.xz") and ended_well(batsim_side(path))

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import run_here
 from embedded import FAILED, host, needs_host, packed, unpacked
 from processes import BATPROTO, BINARY, ENVIRONMENT, FCFS, JSON, batproto, started
 from replay import PATIENCE, batsim_side
@@ -17,7 +18,7 @@ from support import ROOT
 
 from batprotocol.edc.embedded import options
 
-pytestmark = needs_host
+pytestmark = [needs_host, pytest.mark.slow]
 WITHOUT_ENGINE = True
 
 # The host as a command that takes Batsim's options.
@@ -131,9 +132,9 @@ def test_the_options_are_written_for_a_shell(tmp_path: Path) -> None:
     ],
 )
 def test_options_that_come_to_nothing(arguments: list[str], sentence: str) -> None:
-    done = batproto(*arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(sentence)
+    done = run_here(*arguments)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith(sentence)
 
 
 def test_a_command_that_does_not_exist() -> None:

@@ -159,6 +159,7 @@ def test_twenty_schedulers_in_one_process() -> None:
     assert settled() == before
 
 
+@pytest.mark.slow
 def test_importing_batprotocol_imports_no_socket() -> None:
     program = """
 import sys, batprotocol

@@ -121,6 +121,7 @@ def test_a_simulator_that_closes_its_connection() -> None:
         run(Scheduler(), ANY_PORT, on_bound=InThread(begun))
 
 
+@pytest.mark.slow
 def test_other_connections_do_not_matter() -> None:
     """Only the one that the first message came through."""
 
@@ -145,6 +146,7 @@ def test_silence_at_first() -> None:
         run(Scheduler(), ANY_PORT, timeout=0.05)
 
 
+@pytest.mark.slow
 def test_silence_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("batprotocol.edc.server.FAREWELL", 0.1)
     done = threading.Event()

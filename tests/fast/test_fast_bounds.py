@@ -20,6 +20,7 @@ from batprotocol.fast.wire import decode, decode_alone, encode, from_json
 from batprotocol.fast.wire.nodes import DEEPEST, LARGEST, MOST_NODES
 
 WITHOUT_ENGINE = True
+pytestmark = pytest.mark.slow
 
 SECONDS = 1.0
 BYTES = 100_000_000
@@ -206,7 +207,6 @@ def test_bombs_do_not_go_off(name: str) -> None:
     quick(partial(decode, BOMBS[name], TASK))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a billion laughs", "many values", "a long name", "odd characters"])
 def test_bombs_take_little_memory(name: str) -> None:
     with peak_memory() as peak, suppress(DecodeError):

@@ -152,6 +152,7 @@ def test_check_tells_line_rule_and_verdict(tmp_path: Path, capfdbinary: pytest.C
     assert out == f"bad {path}: 0 messages, the rest cannot be judged\n"
 
 
+@pytest.mark.slow
 def test_a_recording_comes_through_a_pipe() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "batprotocol", "fast", "check", "-"],

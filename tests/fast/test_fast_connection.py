@@ -72,6 +72,7 @@ def test_nothing_is_lost_when_the_connection_is_closed_at_once(mosquitto: Mosqui
         heard.wait_for(lambda payloads: len(payloads) == 200)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["", "sys.exit(3)", "raise ValueError"])
 def test_nothing_is_lost_when_the_process_ends_without_closing(mosquitto: Mosquitto, end: str) -> None:
     code = f"""
@@ -91,6 +92,7 @@ for number in range(50):
         heard.wait_for(lambda payloads: len(payloads) == 50)
 
 
+@pytest.mark.slow
 def test_a_broker_that_is_killed_is_waited_for(own_mosquitto: Mosquitto, caplog: pytest.LogCaptureFixture) -> None:
     heard = Heard()
     changes: list[bool] = []
@@ -191,6 +193,7 @@ def test_passwords_and_refusals(tmp_path: Path) -> None:
             Connection(Broker("127.0.0.1", broker.port, "me", "wrong"), {}, nothing).open()
 
 
+@pytest.mark.slow
 def test_tls(tmp_path: Path) -> None:
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
@@ -207,6 +210,7 @@ def test_tls(tmp_path: Path) -> None:
             Connection(f"mqtts://{broker.address}", {}, nothing).open()
 
 
+@pytest.mark.slow
 def test_the_last_will_is_said_when_the_connection_is_lost_only(mosquitto: Mosquitto) -> None:
     code = f"""
 import os
@@ -307,6 +311,7 @@ def test_any_text_is_an_address_or_told(text: str) -> None:
     assert broker.host if broker else reason.startswith("expected HOST")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("package", "code"),
     [

@@ -16,6 +16,7 @@ from support import ROOT
 from batprotocol.fast import run
 
 WITHOUT_ENGINE = True
+pytestmark = pytest.mark.slow
 EXAMPLE = ROOT / "examples" / "fast_coschedule.py"
 TIMES = [
     option
@@ -70,7 +71,6 @@ def test_jobs_that_fail_are_given_up(mosquitto: Mosquitto, capsys: pytest.Captur
     assert sorted([*scheduler.finished, *failed]) == ["a", "b", "c", "d"]
 
 
-@pytest.mark.slow
 def test_it_is_a_program_too(mosquitto: Mosquitto) -> None:
     command = [sys.executable, str(EXAMPLE), mosquitto.address, "node-a", "node-b"]
     with nodes(["node-a", "node-b"], mosquitto.address, *TIMES):

@@ -112,6 +112,7 @@ class Clusters(RuleBasedStateMachine):
             assert (self.hypervisors.host_of(name), name) in self.model
 
 
+@pytest.mark.slow
 def test_machines_are_somewhere_once() -> None:
     run_state_machine_as_test(Clusters, settings=settings(max_examples=60, stateful_step_count=30))
 

@@ -70,6 +70,7 @@ def test_a_session(mosquitto: Mosquitto, tmp_path: Path) -> None:
     assert [each.rule for each in check(said)] == ["agent.no-init-agent"]  # no scheduler was there
 
 
+@pytest.mark.slow
 def test_watching_chooses_and_prints_json(mosquitto: Mosquitto) -> None:
     command = [*BATPROTO, "fast", "watch", "--broker", mosquitto.address, "--json-lines", "-t", "fast/agent/#"]
     with started([*command, "-m", "Init", "--count", "3"]) as watcher:
@@ -88,6 +89,7 @@ def test_watching_chooses_and_prints_json(mosquitto: Mosquitto) -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("command", [("watch", "-q"), ("node", "node-a")])
 def test_signals_end_it(mosquitto: Mosquitto, command: tuple[str, ...], number: signal.Signals) -> None:
@@ -98,6 +100,7 @@ def test_signals_end_it(mosquitto: Mosquitto, command: tuple[str, ...], number: 
     assert (process.returncode, out, err.strip()) == (128 + number, "", "")
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_ends_watching(mosquitto: Mosquitto) -> None:
     command = [*BATPROTO, "fast", "watch", "--broker", mosquitto.address]
     with started(command) as process, Connection(mosquitto.address, {}, lambda received: None) as connection:
@@ -143,6 +146,7 @@ def test_mistakes_are_told_in_a_sentence(arguments: str, sentence: str) -> None:
     assert result.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_recording_is_not_overwritten(mosquitto: Mosquitto, tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
     file.write_text("mine")
@@ -151,6 +155,7 @@ def test_a_recording_is_not_overwritten(mosquitto: Mosquitto, tmp_path: Path) ->
     assert file.read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_mosquittos_own_tools_understand_it(mosquitto: Mosquitto) -> None:
     port = str(mosquitto.port)
     with (

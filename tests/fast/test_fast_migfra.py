@@ -160,6 +160,7 @@ def test_results_overtake_each_other_unless_told_otherwise() -> None:
     assert [each.id for each in turn] == ["slow", None, "fast"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beside", [True, False])
 def test_entries_run_beside_each_other_unless_told_otherwise(beside: bool) -> None:
     slow = Settings(times={**AT_ONCE, "start": (0.05, 0.05)})

@@ -28,6 +28,7 @@ def run_alone(block: str) -> dict[str, Any]:
     return namespace
 
 
+@pytest.mark.slow
 def test_the_scheduler_of_the_readme(mosquitto: Mosquitto, capsys: pytest.CaptureFixture[str]) -> None:
     (block,) = [block for block in blocks((ROOT / "README.md").read_text()) if "FastScheduler" in block]
     assert len(block.split("\n\n\n")[1].splitlines()) <= 20
@@ -53,6 +54,7 @@ def test_the_scheduler_of_the_readme(mosquitto: Mosquitto, capsys: pytest.Captur
         del options[-2:]
 
 
+@pytest.mark.slow
 def test_the_blocks_of_the_documentation(mosquitto: Mosquitto) -> None:
     places, start = map(run_alone, blocks(DOCUMENT))
     assert str(places["broker"]) == "head:8883"

@@ -400,6 +400,7 @@ def peak_of(rounds: int) -> int:
     return peak.bytes
 
 
+@pytest.mark.slow
 def test_a_conversation_without_end_takes_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of what is never answered, the oldest is forgotten."""
     monkeypatch.setattr(state, "LARGEST", 20)

@@ -144,6 +144,7 @@ def test_each_method_of_a_node_sends_its_task(ask: Callable[[Node], Any], task: 
 # With nodes
 
 
+@pytest.mark.slow
 def test_tasks_give_their_results_without_asyncio(mosquitto: Mosquitto) -> None:
     with nodes(["node-a", "node-b"], mosquitto.address, *QUICK), Cluster(mosquitto.address) as cluster:
         node, other = cluster.node("node-a"), cluster.node("node-b")
@@ -269,6 +270,7 @@ def test_a_result_that_is_delivered_again_is_told_once(mosquitto: Mosquitto) -> 
     assert [name for name, *_ in scheduler.told] == ["on_connected", "on_vm_started", "on_quit"]
 
 
+@pytest.mark.slow
 def test_methods_may_be_async_and_wait_beside_each_other(mosquitto: Mosquitto) -> None:
     class Starter(FastScheduler):
         def __init__(self) -> None:
@@ -293,6 +295,7 @@ def test_methods_may_be_async_and_wait_beside_each_other(mosquitto: Mosquitto) -
     assert (scheduler.running, scheduler.most) == (0, 3)
 
 
+@pytest.mark.slow
 def test_methods_may_wait_without_asyncio(mosquitto: Mosquitto) -> None:
     class Waiter(FastScheduler):
         def on_connected(self) -> None:
@@ -331,6 +334,7 @@ def test_what_a_method_raises_ends_the_run(mosquitto: Mosquitto, kind: Callable[
     assert own_sockets() == sockets
 
 
+@pytest.mark.slow
 def test_a_broker_that_comes_back_is_told(own_mosquitto: Mosquitto) -> None:
     class Watcher(Recorder):
         async def main(self) -> None:
@@ -393,6 +397,7 @@ finally:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["Waits", "Blocks"])
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, -signal.SIGINT), (signal.SIGTERM, 143)])
 def test_signals_end_it(mosquitto: Mosquitto, kind: str, number: signal.Signals, status: int) -> None:

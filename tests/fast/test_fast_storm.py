@@ -25,7 +25,7 @@ def seen_to_be_well(outcome: Outcome) -> Counter[str]:
 @pytest.mark.slow
 def test_a_short_storm(tmp_path: Path) -> None:
     ends = seen_to_be_well(storm(hosts=6, machines=60, at_once=15, timeout=5, kills=1, folder=tmp_path))
-    assert ends["success"] > 150
+    assert ends["success"] > 100  # half of the machines' lives are over when the broker is killed
     assert ends["error"] > 0
 
 

@@ -6,7 +6,6 @@ import doctest
 import importlib
 import json
 import os
-import pkgutil
 import re
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from commands import run_here
 from support import ROOT
 
 import batprotocol
@@ -27,8 +27,10 @@ EXAMPLE = ROOT / "examples" / "00042-b2e.bin"
 
 
 def modules() -> list[str]:
-    found = (module.name for module in pkgutil.walk_packages([str(ROOT / "batprotocol")], "batprotocol."))
-    return ["batprotocol", *(name for name in found if not name.endswith("__main__"))]
+    """The modules with examples in them."""
+    paths = sorted((ROOT / "batprotocol").rglob("*.py"))
+    names = (path.relative_to(ROOT).with_suffix("").as_posix() for path in paths if ">>> " in path.read_text())
+    return [name.removesuffix("/__init__").replace("/", ".") for name in names]
 
 
 def blocks(language: str) -> list[str]:
@@ -80,6 +82,7 @@ def run_alone(block: str) -> dict[str, Any]:
     return namespace
 
 
+@pytest.mark.slow
 def test_python_blocks_of_the_readme() -> None:
     simulation, scheduler, fcfs, loop, answer, handshake, conformance, fast = map(run_alone, blocks("python"))
     assert len(list(simulation["result"].jobs)) == 5
@@ -96,6 +99,7 @@ def test_python_blocks_of_the_readme() -> None:
     conformance["test_rejecting_all_jobs_is_no_mistake"]()
 
 
+@pytest.mark.slow
 @pytest.mark.once
 def test_dump_prints_what_the_readme_shows() -> None:
     shown = blocks("console")[1]
@@ -104,6 +108,7 @@ def test_dump_prints_what_the_readme_shows() -> None:
     assert done.stdout == shown
 
 
+@pytest.mark.slow
 @pytest.mark.once
 def test_simulate_prints_what_the_readme_shows() -> None:
     shown = blocks("console")[0]
@@ -112,6 +117,7 @@ def test_simulate_prints_what_the_readme_shows() -> None:
     assert done.stdout == shown
 
 
+@pytest.mark.slow
 @pytest.mark.once
 def test_conformance_prints_what_the_readme_shows(tmp_path: Path) -> None:
     (scheduler,) = [block for block in blocks("python") if "class OneByOne" in block]
@@ -121,11 +127,10 @@ def test_conformance_prints_what_the_readme_shows(tmp_path: Path) -> None:
     assert done.stdout.startswith(blocks("console")[2])
 
 
-@pytest.mark.slow
 @pytest.mark.once
 def test_commands_of_the_readme_exist() -> None:
-    for command in re.findall(r"`batproto (\w+)", README):
-        assert batproto(command, "--help").returncode == 0, command
+    for command in set(re.findall(r"`batproto (\w+)", README)):
+        assert run_here(command, "--help").status == 0, command
 
 
 @pytest.mark.once
@@ -134,6 +139,7 @@ def test_ci_finds_the_commands_of_the_readme(marker: str) -> None:
     assert re.search(rf"^<!-- ci: {marker} -->\n```sh\n.+\n```$", README, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_reply_example() -> None:
     submitted = ROOT / "tests" / "data" / "submitted.json"
     done = subprocess.run(

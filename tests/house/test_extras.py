@@ -9,6 +9,7 @@ import pytest
 from support import ROOT
 
 WITHOUT_ENGINE = True
+pytestmark = pytest.mark.slow
 
 EXTRAS = (
     "yaml",

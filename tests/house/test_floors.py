@@ -122,6 +122,7 @@ def test_nothing_below_recordings_opens_a_socket_or_a_file(path: Path) -> None:
     assert "open" not in calls
 
 
+@pytest.mark.slow
 def test_importing_the_library_imports_no_heavy_ones() -> None:
     code = """
 import sys

@@ -267,6 +267,7 @@ def check_mutations(count: int, seed: int) -> None:
     assert 0.02 * count < read < 0.9 * count
 
 
+@pytest.mark.slow
 def test_a_mutation_is_a_message_or_a_decode_error() -> None:
     check_mutations(8_000, 1)
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import run_here
 from old_runs import CORPUS, OldRun, old_run, old_runs, verdicts
 
 from batprotocol.legacy.conversation import CATALOGUE, RULE_SETS, Conversation, check, rule_set_for, rule_set_of
@@ -205,41 +204,37 @@ def test_whatever_is_said_is_judged() -> None:
 # The command
 
 
-def batproto(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "batprotocol", *arguments], capture_output=True, text=True, timeout=60)
-
-
 def test_the_command_finds_out_the_protocol(tmp_path: Path) -> None:
     good, bad = (str(CORPUS / f"{name}.tar.xz") for name in ("redis__test_delays__default", "killafter__killend__at5"))
-    done = batproto("check", good, bad)
-    assert done.returncode == 1
-    assert "[job.forgotten]" in done.stdout
-    assert done.stdout.splitlines()[-1] == "2 conversations, 1 of them bad"
-    assert batproto("check", "--rules", "batsim-1.4.0", bad).returncode == 0
-    assert batproto("check", "--rules", "protocol", good).returncode == 1
-    shown = batproto("dump", "-e", "EXECUTE_JOB", bad)
-    assert "JSON of Batsim 1 to 4, scheduler to Batsim" in shown.stdout
-    assert shown.stdout.count("EXECUTE_JOB") == 3
-    assert batproto("validate", good, bad).returncode == 0
+    done = run_here("check", good, bad)
+    assert done.status == 1
+    assert "[job.forgotten]" in done.out
+    assert done.out.splitlines()[-1] == "2 conversations, 1 of them bad"
+    assert run_here("check", "--rules", "batsim-1.4.0", bad).status == 0
+    assert run_here("check", "--rules", "protocol", good).status == 1
+    shown = run_here("dump", "-e", "EXECUTE_JOB", bad)
+    assert "JSON of Batsim 1 to 4, scheduler to Batsim" in shown.out
+    assert shown.out.count("EXECUTE_JOB") == 3
+    assert run_here("validate", good, bad).status == 0
     (tmp_path / "message").write_bytes(b"3:10.5|10:J:w0!1=0-2|10.5:N")
-    text = batproto("dump", str(tmp_path / "message"))
-    assert "J JobAllocation at 10.0" in text.stdout
-    converted = batproto("convert", str(tmp_path / "message"), "-")
-    assert json.loads(converted.stdout)["events"][0]["allocations"] == [{"job_id": "w0!1", "machines": "0-2"}]
+    text = run_here("dump", str(tmp_path / "message"))
+    assert "J JobAllocation at 10.0" in text.out
+    converted = run_here("convert", str(tmp_path / "message"), "-")
+    assert json.loads(converted.out)["events"][0]["allocations"] == [{"job_id": "w0!1", "machines": "0-2"}]
     (tmp_path / "message").write_bytes(b"3:10.5|10:J:w0!1=")
-    assert batproto("validate", str(tmp_path / "message")).returncode == 1
-    lines = batproto("dump", "--json-lines", good).stdout.splitlines()
+    assert run_here("validate", str(tmp_path / "message")).status == 1
+    lines = run_here("dump", "--json-lines", good).out.splitlines()
     assert [json.loads(line) for line in lines] == [
         json.loads(data) for _, data in old_run("redis__test_delays__default").messages
     ]
 
 
 def test_the_command_tells_the_fields_of_each_version() -> None:
-    four = batproto("schema", "--protocol", "4.2", "execute_job").stdout
+    four = run_here("schema", "--protocol", "4.2", "execute_job").out
     assert "storage_mapping: object (since 3.0)" in four
-    one = batproto("schema", "--protocol", "1.4", "EXECUTE_JOB").stdout
+    one = run_here("schema", "--protocol", "1.4", "EXECUTE_JOB").out
     assert "storage_mapping" not in one
-    assert "SUBMIT_JOB" not in batproto("schema", "--protocol", "4.2").stdout
-    assert "WLOAD!JID1=MID1" in batproto("schema", "--protocol", "text-3", "J").stdout
-    assert batproto("schema", "--protocol", "text-0", "J").returncode == 2
-    assert batproto("schema", "--protocol", "9", "J").returncode == 2
+    assert "SUBMIT_JOB" not in run_here("schema", "--protocol", "4.2").out
+    assert "WLOAD!JID1=MID1" in run_here("schema", "--protocol", "text-3", "J").out
+    assert run_here("schema", "--protocol", "text-0", "J").status == 2
+    assert run_here("schema", "--protocol", "9", "J").status == 2

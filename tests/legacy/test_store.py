@@ -133,6 +133,7 @@ def test_what_is_no_number_of_hosts_is_an_error() -> None:
         _ = JobStore({"default:nb_res": b"many"}).nb_res
 
 
+@pytest.mark.slow
 def test_the_library_does_without_the_package(tmp_path: Path) -> None:
     """It is an extra: what does not use it, does not import it."""
     import sys

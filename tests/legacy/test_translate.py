@@ -106,6 +106,7 @@ def both(
     return simulate(platform, workload, make()), simulate(platform, workload, through), through
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["1.0", "1.4", "2.0", "3.0", "4.2"])
 @pytest.mark.parametrize("make", [FCFS, EASY])
 def test_schedulers_decide_the_same_through_each_version(make: type[Scheduler], version: str) -> None:
@@ -216,6 +217,7 @@ def test_energy_is_asked_for_and_answered_in_the_way_of_the_version() -> None:
 # Recorded Batsims
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [FCFS, EASY])
 def test_recorded_batsims_drive_the_examples_to_the_end_with_the_rules_on(make: type[Scheduler]) -> None:
     """They do not answer what is said now, but what was said then: what they say is odd, and holds."""

@@ -472,6 +472,7 @@ def test_platforms_are_shared_by_copies_and_survive_pickling(platform: Platform)
         assert again.route(source, target) == platform.route(source, target)
 
 
+@pytest.mark.slow
 def test_many_routes_do_not_fill_the_memory() -> None:
     platform = Platform.homogeneous(400)
     for source, target in itertools.product(platform.hosts, repeat=2):

@@ -70,6 +70,7 @@ def read(tmp_path: Path):
 # What files mean
 
 
+@pytest.mark.slow
 @given(simulations.workloads(storages=("pfs",), compositions=True), st.booleans(), st.integers(1, 40), st.randoms())
 def test_workloads_survive_being_written_and_read(
     tmp_path_factory: pytest.TempPathFactory, workload: Workload, full_names: bool, chunk: int, random: Any
@@ -343,6 +344,7 @@ def test_faults_have_a_line_and_a_column(read) -> None:
     assert (caught.value.line, caught.value.column) == (2, 11)
 
 
+@pytest.mark.slow
 def test_long_cycles_of_profiles_are_found(read) -> None:
     chain = {f"p{n}": {"type": "SequentialCompositionProfile", "seq": [f"p{n + 1}"]} for n in range(10_000)}
     assert len(read(document([], {**chain, "p10000": DELAY})).profiles) == 10_001
@@ -409,6 +411,7 @@ def test_wrong_jobs_in_python_are_refused_with_their_place(job: StaticJob, place
     assert caught.value.path == f"jobs[1].{place}"
 
 
+@pytest.mark.slow
 @given(simulations.workloads())
 def test_workloads_are_shared_by_copies_and_survive_pickling(workload: Workload) -> None:
     assert copy.deepcopy(workload) is workload
@@ -418,6 +421,7 @@ def test_workloads_are_shared_by_copies_and_survive_pickling(workload: Workload)
     assert list(workload.named("x").named("w0")) == list(workload)
 
 
+@pytest.mark.slow
 def test_many_jobs_take_little_memory(tmp_path: Path) -> None:
     import tracemalloc
 

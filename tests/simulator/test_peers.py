@@ -118,6 +118,7 @@ def test_a_component_that_does_not_answer_is_told_of(socket: zmq.Socket[bytes]) 
         component.hello("")
 
 
+@pytest.mark.slow
 def test_a_component_that_closes_the_connection_is_told_of() -> None:
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     bound = context.socket(zmq.REP)
@@ -152,6 +153,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return shared_library(tmp_path_factory.mktemp("library") / "component.so", Path(__file__).parent / "component.c")
 
 
+@pytest.mark.slow
 def test_a_component_in_a_library_decides_as_it_does_in_process(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,6 +185,7 @@ def test_a_closed_library_answers_no_more(library: Path) -> None:
         component.hello("")
 
 
+@pytest.mark.slow
 def test_files_that_are_no_components_are_refused(tmp_path: Path) -> None:
     (tmp_path / "text.so").write_text("no library")
     for path in (tmp_path / "text.so", tmp_path / "nowhere.so"):

@@ -45,6 +45,7 @@ def scheduler(tmp_path: Path, *lines: str) -> str:
     return f"{path}:Mine"
 
 
+@pytest.mark.slow
 def test_without_arguments_an_example_is_simulated() -> None:
     result = run("simulate")
     assert (result.status, result.err) == (0, "")
@@ -115,6 +116,7 @@ def test_what_is_said_is_recorded(workload: Path, tmp_path: Path, format: str) -
     assert str(workload) in dumped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["binary", "json"])
 def test_a_component_at_an_endpoint(workload: Path, tmp_path: Path, format: str) -> None:
     endpoint = f"ipc://{tmp_path}/edc.sock"
@@ -206,6 +208,7 @@ def test_a_scheduler_that_does_nothing_is_a_deadlock(tmp_path: Path, workload: P
     assert "deadlock" in result.err
 
 
+@pytest.mark.slow
 def test_a_terminal_sees_how_far_it_is(tmp_path: Path) -> None:
     jobs = [{"id": str(n), "subtime": n, "res": 1, "profile": "d"} for n in range(600)]
     path = tmp_path / "workload.json"
@@ -216,6 +219,7 @@ def test_a_terminal_sees_how_far_it_is(tmp_path: Path) -> None:
     assert "600 (600 succeeded)" in (tmp_path / "summary").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("inherited", [signal.SIG_DFL, signal.SIG_IGN])
 def test_a_signal_ends_it(tmp_path: Path, number: signal.Signals, inherited: signal.Handlers) -> None:

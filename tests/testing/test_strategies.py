@@ -305,8 +305,14 @@ AWKWARD: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], bool]]] = {
 }
 
 
+RARE = {"deepest kill progress", "many overrides", "many hosts", "many jobs killed"}
+"""What comes up among hundreds of large values only."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("what", AWKWARD)
+@pytest.mark.parametrize(
+    "what", [pytest.param(what, marks=pytest.mark.minutes if what in RARE else ()) for what in AWKWARD]
+)
 def test_the_awkward_comes_up(what: str) -> None:
     reach(*AWKWARD[what])
 
@@ -332,6 +338,7 @@ def test_canonical_host_sets(text: str) -> None:
     assert model.format_hosts(text) == text
 
 
+@settings(max_examples=max(2, settings().max_examples // 4))
 @given(st.data(), st.integers(1, 35), st.integers(0, 5))
 def test_kill_progress_is_as_deep_as_told(data: st.DataObject, shallowest: int, more: int) -> None:
     progress = data.draw(bat.kill_progresses(min_depth=shallowest, max_depth=shallowest + more))
@@ -382,6 +389,7 @@ def run(code: str) -> str:
     ).stdout
 
 
+@pytest.mark.slow
 def test_the_extra_to_install_is_named() -> None:
     code = """
 import sys
@@ -396,5 +404,6 @@ except ImportError as error:
     )
 
 
+@pytest.mark.slow
 def test_the_library_does_not_import_hypothesis() -> None:
     assert run("import sys, batprotocol, batprotocol.testing; print('hypothesis' in sys.modules)").strip() == "False"

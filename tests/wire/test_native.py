@@ -219,6 +219,7 @@ def _python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [("python", "python\n"), ("native", "native\n"), ("", "native\n"), ("fast", "BATPROTOCOL_ENGINE")],
@@ -229,6 +230,7 @@ def test_the_environment_chooses(wanted: str, said: str) -> None:
     assert (done.returncode == 0) == (wanted != "fast")
 
 
+@pytest.mark.slow
 def test_without_the_extension_the_package_works_all_the_same() -> None:
     code = (
         "import sys; sys.modules['batprotocol.wire._native'] = None\n"
@@ -241,6 +243,7 @@ def test_without_the_extension_the_package_works_all_the_same() -> None:
     assert "no native engine here" in _python(code, BATPROTOCOL_ENGINE="native").stderr
 
 
+@pytest.mark.slow
 def test_other_interpreters_are_refused_cleanly() -> None:
     """What is bound is one for the process, so a sub-interpreter gets ImportError, and with it the Python engine."""
     from batprotocol.wire import _native
