@@ -126,15 +126,31 @@ class DaskCluster:
     def _connected(self) -> Any:
         """The client; made anew when the scheduler was away, which then may be another one without a register."""
         if self._client is None:
-            from distributed import Client
+            from distributed.comm.core import CommClosedError
 
-            from batprotocol.campaigns.managers import dask_remote
-
-            _by_value(dask_remote)
-            client: Any = Client(self._address, timeout=self._timeout, set_as_default=False)  # type: ignore[no-untyped-call]  # partly typed
-            client.register_plugin(dask_remote.Register())
-            self._client = client
+            until = time.monotonic() + self._timeout
+            while self._client is None:
+                try:
+                    self._client = self._new_client(max(0.1, until - time.monotonic()))
+                except CommClosedError:  # a scheduler that is just starting may close what is opened too early
+                    if time.monotonic() > until:
+                        raise
+                    time.sleep(0.05)
         return self._client
+
+    def _new_client(self, timeout: float) -> Any:
+        from distributed import Client
+
+        from batprotocol.campaigns.managers import dask_remote
+
+        _by_value(dask_remote)
+        client: Any = Client(self._address, timeout=timeout, set_as_default=False)  # type: ignore[no-untyped-call]  # partly typed
+        try:
+            client.register_plugin(dask_remote.Register())
+        except BaseException:
+            client.close(timeout=1)
+            raise
+        return client
 
     def _ask(self, question: Callable[[Any], Answer]) -> Answer:
         try:
