@@ -4,6 +4,7 @@ pytest --hypothesis-profile=explore     # other examples each time, and forty ti
 pytest --hypothesis-profile=quick       # few examples
 pytest --engines=usual                  # only the native engine, or the Python one where there is none
 pytest -m "not slow"                    # without what takes more than a moment, or starts processes
+pytest -m minutes                       # only what takes minutes, which otherwise does not run
 """
 
 from __future__ import annotations
@@ -74,6 +75,16 @@ def pytest_collection() -> Iterator[None]:
         gc.set_threshold(10_000)
         gc.enable()
         gc.freeze()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What takes minutes runs only where `-m` speaks of it."""
+    if "minutes" in config.option.markexpr:
+        return
+    long = [item for item in items if item.get_closest_marker("minutes")]
+    if long:
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if not item.get_closest_marker("minutes")]
 
 
 @pytest.hookimpl(optionalhook=True)

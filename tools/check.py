@@ -35,7 +35,7 @@ QUICK = [
     "-n",
     "auto",
     "-m",
-    "not slow and not minutes",
+    "not slow",
     "--hypothesis-profile=quick",
     "--engines=usual",
 ]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from msgspec.structs import replace
 from talks import (
+    FEW,
     KILLED,
     LAST,
     USAGE,
     begins,
     call,
+    comes,
     ended,
     executed,
     host,
@@ -17,6 +21,7 @@ from talks import (
     killed,
     new_profile,
     on,
+    probe,
     registering,
     submitted,
     talk,
@@ -30,6 +35,7 @@ from batprotocol.conversation.hostsets import describe, read_hosts
 from batprotocol.model import (
     Event,
     FinishRegistrationEvent,
+    FinitePeriodNumber,
     ForceSimulationStopEvent,
     HostProperty,
     Message,
@@ -81,6 +87,13 @@ def test_a_matrix_alone_tells_the_number_of_executors() -> None:
     execution = executed(hosts="0-1")
     assert broken(on(ParallelTaskProfile(None, [0.0, 1.0, 1.0, 0.0]), execution)) == []
     assert broken(on(ParallelTaskProfile(None, [0.0]), execution)) == ["job.task-size"]
+
+
+@pytest.mark.parametrize("executors", [1, 2, 20])
+def test_a_matrix_is_a_square(executors: int) -> None:
+    pairs = [1.0] * executors**2
+    assert broken(registering(new_profile(ParallelTaskProfile(None, pairs)))) == []
+    assert broken(registering(new_profile(ParallelTaskProfile(None, [*pairs, 1.0, 1.0])))) == ["profile.matrix-size"]
 
 
 # Jobs
@@ -166,6 +179,25 @@ def test_a_period_counts_until_the_last_call_with_it_is_stopped() -> None:
     assert with_periods("ab", "ab") == []
 
 
+@pytest.mark.parametrize("marks", [(False, False, False), (False, False, True), (False, True), (True,)])
+def test_a_call_has_ended_with_its_last_time_or_with_the_mark_of_it(marks: tuple[bool, ...]) -> None:
+    """Batsim marks the last of so many times; if it marks another one, or none, nobody waits for more."""
+    said = [turn for last in marks for turn in (comes(last=last), [])]
+    *fine, wrong = [["call.last"] if last != (time == 2) else [] for time, last in enumerate(marks)]
+    assert broken(talk(call(FEW), *said)) == [*itertools.chain(*fine), *wrong]
+    assert broken(talk(call(FEW), *said, comes(), [])) == [*itertools.chain(*fine), *wrong, "call.unasked"]
+
+
+# Probes
+
+
+def test_the_period_of_a_probe_is_judged_as_that_of_a_call() -> None:
+    for trigger in Periodic(0), Periodic(10, offset=1), Periodic(10, mode=FinitePeriodNumber(0)):
+        (rule,) = broken(talk(call(trigger)))[:1]
+        assert broken(talk(probe(measurement_triggering_policy=trigger)))[:1] == [rule]
+    assert broken(talk(probe(measurement_triggering_policy=OneShot(9))))[:1] == ["probe.not-implemented"]
+
+
 # Hosts
 
 
@@ -208,6 +240,22 @@ def test_ascending_host_sets_do_not_overlap(text: str, ascending: bool) -> None:
 )
 def test_hosts_are_told_as_intervals(hosts: set[int], text: str) -> None:
     assert describe(sum(1 << host for host in hosts)) == text
+
+
+@pytest.mark.parametrize("digits", ["2147483648", "9" * 10, "1" * 11, "9" * 100_000])
+def test_no_host_is_larger_than_an_int(digits: str) -> None:
+    for text in digits, f"0-{digits}", f"3 {digits}":
+        assert read_hosts(text).fault.endswith("is too large for a host")
+    assert not read_hosts("2147483647").fault
+
+
+# What cannot be read
+
+
+@pytest.mark.parametrize(("said", "place"), [([b"?"], 1), (["init", b""], 0), ([*talk()[:2], b"x" * 9], 0)])
+def test_what_cannot_be_read_is_told_with_its_place(said: list[Said], place: int) -> None:
+    (violation,) = check(said)
+    assert violation.text.endswith(f" (byte {place})")
 
 
 # Violations

@@ -127,6 +127,7 @@ def test_calls_may_come_from_any_thread(tmp_path: Path) -> None:
 
 @needs_sanitizers
 @pytest.mark.slow
+@pytest.mark.once  # what is compiled is the same
 @pytest.mark.parametrize("arguments", [(), ("--threads",)], ids=" ".join)
 def test_the_host_and_the_library_are_clean(arguments: tuple[str, ...], tmp_path: Path) -> None:
     """With AddressSanitizer and UndefinedBehaviorSanitizer in both, and in what Python allocates."""

@@ -223,6 +223,24 @@ def test_text_and_all_kinds_of_bytes_are_read(message: model.Message) -> None:
         assert model.Message.from_json(form) == message
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"events":[}', "}"),
+        ('{"events":{]}', "{"),
+        ('{"events":[]]', "]"),
+        ('{"events":[{"event_type":"KillJobsEvent","event":{"job_ids":{"a"]}}]}', "{"),
+        ('{"events":[{"event_type":"KillJobsEvent","event":{"job_ids":["a"}}}]}', "}"),
+        ('{"events":[["1","KillJobsEvent",[["a"]}]]}', "}"),
+    ],
+)
+def test_brackets_close_what_they_open(text: str, found: str) -> None:
+    for _ in each_engine():
+        with pytest.raises(DecodeError) as refused:
+            model.Message.from_json(text)
+        assert f"found {found!r}"[:-1] in refused.value.reason
+
+
 # Fields that the schema does not have
 
 STRANGE = b"""{

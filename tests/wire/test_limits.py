@@ -5,13 +5,34 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import ROOT
 
-from batprotocol.wire import json
+from batprotocol.errors import DecodeError, EncodeError
+from batprotocol.model import (
+    AllocationPlacement,
+    ExecuteJobEvent,
+    Message,
+    ProfileAllocationPlacement,
+    RejectJobEvent,
+    StorageHost,
+)
+from batprotocol.wire import decode, engine, json, reader
 
 WITHOUT_ENGINE = True
+
+EVENTS = (
+    RejectJobEvent(job_id="w0!1"),
+    ExecuteJobEvent(
+        job_id="w0!2",
+        allocation=AllocationPlacement("0-3"),
+        profile_allocation_override=[ProfileAllocationPlacement("w0!p", "0")] * 3,
+        storage_placement=[StorageHost("pfs", 1), StorageHost("nfs", 2)],
+    ),
+    RejectJobEvent(job_id="w0!3"),
+)
 
 
 def test_the_engines_leave_the_same_texts_to_the_careful_writer() -> None:
@@ -19,6 +40,59 @@ def test_the_engines_leave_the_same_texts_to_the_careful_writer() -> None:
     found = re.search(r"#define MOST_TEXT \(\(size_t\)1 << (\d+)\)", source)
     assert found
     assert 1 << int(found[1]) == json.MAX_TEXT
+
+
+def test_a_flatbuffer_is_no_larger_than_its_offsets_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the C++ library has it: 2 GiB, here with another number."""
+    message = Message(1.0, (RejectJobEvent(job_id="w0!1"),))
+    data = engine.encode(message)
+    monkeypatch.setattr(reader, "MAX_SIZE", len(data))
+    assert engine.encode(message) == data
+    assert reader.read(data)["now"] == 1.0
+    for less in 1, 2, 30:
+        monkeypatch.setattr(reader, "MAX_SIZE", len(data) - less)
+        with pytest.raises(EncodeError, match="a flatbuffer has at most"):
+            engine.encode(message)
+        with pytest.raises(DecodeError, match="a flatbuffer has at most"):
+            reader.read(data)
+
+
+def test_tables_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each once for each way to it, as the C++ library's verifier does. The limit is a million; here it is less."""
+    message = Message(1.0, EVENTS)
+
+    def tables(tree: object) -> int:
+        below = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list | tuple) else ()
+        return isinstance(tree, dict) + sum(map(tables, below))
+
+    data = engine.encode(message)
+    monkeypatch.setattr(reader, "MAX_TABLES", tables(reader.read(data)))
+    reader.read(data)
+    monkeypatch.setattr(reader, "MAX_TABLES", reader.MAX_TABLES - 1)
+    with pytest.raises(DecodeError, match="has more than"):
+        reader.read(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"<!DOCTYPE html>", "other text, '<!DOCTYPE html>'"),
+        (b"[1,2]", "other text, '[1,2]'"),
+        (b"[1,]", "other text, '[1,]'"),
+        (b"[1]", None),  # three bytes may be anything
+        (b"abc\xff\xfe\xfd\xfc\xfb\xfa\xf9", None),
+        (b"\x10\x00\x00\x00\x01\x02\x03\x04", None),
+        ("{}".encode("utf-16"), "text in UTF-16, '{}'"),
+        ("{ }".encode("utf-16-le"), "text in UTF-16, '{ }'"),
+        ("{ }".encode("utf-16-be"), "text in UTF-16, '{ }'"),
+        ("{".encode("utf-16-le"), None),
+    ],
+)
+def test_text_in_disguise_is_told(data: bytes, text: str | None) -> None:
+    with pytest.raises(DecodeError) as refused:
+        decode(data)
+    told = refused.value.reason.partition("this is ")[2]
+    assert told == (text or ""), refused.value
 
 
 short = st.integers(0, 9) | st.text("abc ", max_size=5)
