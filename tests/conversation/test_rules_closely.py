@@ -188,6 +188,19 @@ def test_a_call_has_ended_with_its_last_time_or_with_the_mark_of_it(marks: tuple
     assert broken(talk(call(FEW), *said, comes(), [])) == [*itertools.chain(*fine), *wrong, "call.unasked"]
 
 
+def test_what_has_no_end_is_told_once_and_again_when_it_is_something_else() -> None:
+    def told(*turns: Message | Event | list[Event]) -> list[str]:
+        found = check(talk(call(Periodic(10), "b"), [LAST], *turns))
+        return [violation.text.partition("no end to ")[2] for violation in found]
+
+    ticks = [comes("b"), [], comes("b"), []]
+    stop = StopCallMeLaterEvent(call_me_later_id="b")
+    assert told([], *ticks) == ["call 'b'"]
+    assert told([], comes("b"), call(Periodic(10), "c"), *ticks) == ["call 'b'", "call 'b', call 'c'"]
+    assert told([], comes("b"), call(Periodic(10), "a"), *ticks) == ["call 'b'", "call 'b', call 'a'"]
+    assert told([], comes("b"), [stop, call(Periodic(10), "a")], comes("a"), []) == ["call 'b'", "call 'a'"]
+
+
 # Probes
 
 
