@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import pytest
 from msgspec.structs import replace
@@ -33,6 +34,7 @@ from batprotocol.conversation import JobRecord, JobState, Said, Violation, check
 from batprotocol.conversation.conversation import Conversation
 from batprotocol.conversation.hostsets import describe, read_hosts
 from batprotocol.model import (
+    DelayProfile,
     Event,
     FinishRegistrationEvent,
     FinitePeriodNumber,
@@ -160,6 +162,25 @@ def test_a_usage_trace_wants_a_host_for_each_executor(
         forward_profiles_on_job_submission=True,
     )
     assert broken(said) == rules
+
+
+@pytest.mark.parametrize(
+    ("profile", "fine"),
+    [
+        (None, [None, 5.0, math.inf]),
+        (DelayProfile(1.0), [None, 5.0, math.inf]),
+        (DelayProfile(math.inf), [5.0]),
+        (ParallelTaskProfile([1.0]), [None, 5.0]),
+        (ParallelTaskHomogeneousProfile(1.0, 0.0), [None, 5.0]),
+    ],
+)
+def test_what_ends_a_job(profile: Profile | None, fine: list[float | None]) -> None:
+    """Its profile or its walltime; but a parallel task cannot have an infinite walltime, and NaN is none at all."""
+    for walltime in None, 5.0, math.inf, math.nan:
+        event = submitted(profile=profile)
+        event = replace(event, job=replace(event.job, walltime=walltime))
+        said = talk([], event, executed(), forward_profiles_on_job_submission=profile is not None)
+        assert broken(said) == ([] if walltime in fine else ["job.infinite"])
 
 
 # Calls

@@ -131,12 +131,24 @@ def cut_in_last_string(buffer: Buffer) -> int:
     return cut(buffer, place + 6, place)
 
 
+def far_field(table: str, slot: int) -> Callable[[Buffer], int]:
+    """A field of a table that its vtable puts where nothing is."""
+
+    def spoil(buffer: Buffer) -> int:
+        buffer.put("H", buffer.find("vtable", table) + 4 + 2 * slot, 0xFFFF)
+        return len(buffer.data)
+
+    return spoil
+
+
 MUCH = 2**31
 FAULTS = [
     Fault("empty", "", "no bytes at all", lambda b: cut(b, 0, 0)),
     Fault("three bytes", "", "the offset of the message lies outside", lambda b: cut(b, 3, 0)),
     Fault("only the offset of the message", "", "leads outside the message", lambda b: cut(b, 4, 0)),
     Fault("the message itself is cut", "", "lies outside the message", lambda b: cut(b, 10, b.find("table", ""))),
+    Fault("a double outside", "now", "a float64 lies outside", far_field("", 0)),
+    Fault("an offset outside", f"{PROFILE}.id", "an offset lies outside", far_field(PROFILE, 0)),
     Fault("a string is cut", f"{PROFILE}.id", "a string of 3 bytes lies outside", cut_in_last_string),
     Fault("size-prefixed", "", "", prefix),
     Fault("offset of the message outside", "", "leads outside the message", lambda b: b.put("I", 0, len(b.data) + 1)),
