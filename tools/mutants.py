@@ -131,7 +131,7 @@ def copied_tree(folder: Path) -> Path:
     files = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, check=True, capture_output=True, text=True
     )
-    engines = [str(path.relative_to(ROOT)) for path in ROOT.glob("batprotocol/**/*.so")]
+    engines = [str(path.relative_to(ROOT)) for path in ROOT.glob("batprotocol/**/*.so*")]
     for name in [*files.stdout.split("\0"), *engines]:
         if name and (ROOT / name).is_file():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
