@@ -76,7 +76,9 @@ def _has_sanitizers() -> bool:
     return all("/" in subprocess.run(each, capture_output=True, text=True, check=False).stdout for each in libraries)
 
 
-needs_sanitizers = pytest.mark.skipif(not _has_sanitizers(), reason="there are no sanitizers here, or too few addresses for them")
+needs_sanitizers = pytest.mark.skipif(
+    not _has_sanitizers(), reason="there are no sanitizers here, or too few addresses for them"
+)
 
 
 @cache

@@ -160,6 +160,17 @@ def test_batproto_simulates_with_it() -> None:
         assert str(simulate(platform, workload, component)) != str(usual)  # another one, in the same process
 
 
+def test_initialization_data_of_others_are_refused() -> None:
+    data = loads(options.carried(target("fcfs"), record="there", verbose=True))
+    assert options.taken(dumps(data).encode()) == data
+    needed = data.keys() - {"record", "verbose"}
+    assert options.taken(dumps({name: data[name] for name in needed}).encode()).keys() == needed
+    others = [{other: data[other] for other in data if other != name} for name in needed]
+    for wrong in *others, data | {"more": "x"}, data | {"init": 5}, [], "init", {}:
+        with pytest.raises(SchedulerError, match="those that `batproto library FILE:CLASS` prints"):
+            options.taken(dumps(wrong).encode())
+
+
 def test_a_guest_of_another_python_is_told(capfd: pytest.CaptureFixture[str]) -> None:
     data = loads(options.carried(target("fcfs"))) | {"prefix": "/nowhere"}
     with load_library(options.library(), dumps(data)) as component, pytest.raises(PeerGone):
