@@ -13,7 +13,7 @@ import msgspec
 
 from batprotocol.errors import DecodeError, EncodeError, PackageMissing, PeerGone
 from batprotocol.legacy.json.careful import parsed
-from batprotocol.legacy.json.values import Job, JobProfile
+from batprotocol.legacy.json.values import Job, JobProfile, types_of
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -31,7 +31,7 @@ def decode_job(data: bytes | str) -> Job:
     known = {name: members[name] for name in Job.__struct_fields__ if name != "extra" and members.get(name) is not None}
     extra = {key: value for key, value in members.items() if key not in known}
     try:
-        types = {field.name: field.type for field in msgspec.structs.fields(Job)}
+        types = types_of(Job)
         return Job(**{name: msgspec.convert(value, types[name]) for name, value in known.items()}, extra=extra)
     except msgspec.ValidationError as error:
         raise DecodeError(str(error)) from None

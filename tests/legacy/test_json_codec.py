@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from old_runs import KEPT, OldRun, old_run, old_runs, verdicts
+from old_runs import KEPT, OldRun, old_runs, verdicts
 from old_strategies import json_events, json_messages
 
 from batprotocol import BuilderError, DecodeError, EncodeError
@@ -369,9 +369,10 @@ def test_the_builder_refuses_what_cannot_be_said_and_stays_as_it_is() -> None:
 # Speed
 
 
+@pytest.mark.minutes
 def test_reading_and_writing_take_no_longer_than_the_standard_library_s_json() -> None:
     """In turns, and the best of several rounds of each: what else the machine does takes its time of both."""
-    messages = [data for _, data in old_run("fillerSched__hpc_seed1_250jobs__default").messages]
+    messages = [data for run in old_runs() if run.version == "v4.2.1" for _, data in run.messages]
     values = [decode(data, "4.2.1") for data in messages]
     plain = [json.loads(data) for data in messages]
     times: dict[str, list[float]] = {"decode": [], "loads": [], "encode": [], "dumps": []}

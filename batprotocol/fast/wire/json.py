@@ -45,7 +45,8 @@ def tree_of(value: Any) -> Any:
     """The dicts, lists and scalars of a value, as JSON has them. What is absent is left out."""
     if isinstance(value, FastMessage | Part):
         found = {"message": type(value).__name__} if isinstance(value, FastMessage) else {}
-        fields = ((field.encode_name, getattr(value, field.name)) for field in msgspec.structs.fields(value))
+        names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
+        fields = ((written, getattr(value, name)) for written, name in names)
         return {**found, **{name: tree_of(each) for name, each in fields if each is not None}}
     if isinstance(value, tuple | list):
         return [tree_of(each) for each in value]

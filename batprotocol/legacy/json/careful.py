@@ -25,7 +25,7 @@ from batprotocol.legacy.json.events import (
     QueryReply,
     QueryRequest,
 )
-from batprotocol.legacy.json.values import Job, JobProfile, JobProgress, Resource
+from batprotocol.legacy.json.values import Job, JobProfile, JobProgress, Resource, fields_of, types_of
 from batprotocol.legacy.json.versions import EVENTS, EventRow, Version, rows_of
 from batprotocol.model.value import Value
 
@@ -164,7 +164,7 @@ def _known(
             raise DecodeError(reason, f"{path}.type", None, whole)
         extra = {key: each for key, each in members.items() if key != "type"}
         return Notify(timestamp, kind, extra=extra, beside=beside)
-    types = {field.name: field.type for field in msgspec.structs.fields(row.value)}
+    types = types_of(row.value)
     fields = row.fields or () if other else row.fields_of(version)
     values: dict[str, Any] = {}
     known = set()
@@ -202,7 +202,7 @@ def _nested(type_: type[Value], found: Any, path: str, strict: bool, whole: Any,
     if depth > _DEEPEST:
         raise DecodeError("it is nested too deeply", path, None, whole)
     values: dict[str, Any] = {}
-    for field in msgspec.structs.fields(type_):
+    for field in fields_of(type_):
         if field.name == "extra" or members.get(field.name) is None:
             if field.required:
                 raise DecodeError("it is missing", f"{path}.{field.name}", None, whole)

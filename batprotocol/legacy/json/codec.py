@@ -16,7 +16,7 @@ import msgspec
 from batprotocol.errors import EncodeError, shown
 from batprotocol.legacy.json import careful
 from batprotocol.legacy.json.events import Answer, Event, Message, Notify, OtherEvent, QueryReply, QueryRequest
-from batprotocol.legacy.json.values import JobProfile
+from batprotocol.legacy.json.values import JobProfile, types_of
 from batprotocol.legacy.json.versions import EVENTS, EventRow, Version, rows_of, version_of
 
 __all__ = ["decode", "encode"]
@@ -88,7 +88,7 @@ def _of_event(row: EventRow, version: Version) -> tuple[type, _Maker, _Writer]:
         return _open(row, _make_notify, _write_notify)
     if value in _OPEN:
         return _open(row, lambda entry: value(entry.timestamp, entry.data), _writer_of_open(row))  # type: ignore[call-arg]
-    types = {field.name: field.type for field in msgspec.structs.fields(value)}
+    types = types_of(value)
     fields = row.fields_of(version)
     members: list[Any] = [
         (field.name, types[field.name]) if field.required else (field.name, types[field.name], None) for field in fields

@@ -7,13 +7,29 @@ kept in `extra`, so that it survives. It must not know of bytes, nor of versions
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
+
+import msgspec
+from msgspec.structs import FieldInfo
 
 from batprotocol.legacy.json.profiles import described, profile_of
 from batprotocol.model import Profile
 from batprotocol.model.value import Value
 
-__all__ = ["Job", "JobProfile", "JobProgress", "Resource"]
+__all__ = ["Job", "JobProfile", "JobProgress", "Resource", "fields_of", "types_of"]
+
+
+@cache
+def fields_of(value: type[Value]) -> tuple[FieldInfo, ...]:
+    """The fields of a class of values. To find out what their types mean takes longer than to read a message."""
+    return msgspec.structs.fields(value)
+
+
+@cache
+def types_of(value: type[Value]) -> Mapping[str, Any]:
+    """The type of each field of a class of values."""
+    return {field.name: field.type for field in fields_of(value)}
 
 
 _NESTED: Final[dict[str, Any]] = {
