@@ -50,6 +50,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """What takes minutes runs only where `-m` speaks of it."""
+    asked = config.option.markexpr
+    if "minutes" not in asked:
+        config.option.markexpr = f"({asked}) and not minutes" if asked else "not minutes"
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run each test with each engine; files that choose the engines themselves (with `engines.py`) need it once.
 
@@ -75,16 +82,6 @@ def pytest_collection() -> Iterator[None]:
         gc.set_threshold(10_000)
         gc.enable()
         gc.freeze()
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What takes minutes runs only where `-m` speaks of it."""
-    if "minutes" in config.option.markexpr:
-        return
-    long = [item for item in items if item.get_closest_marker("minutes")]
-    if long:
-        config.hook.pytest_deselected(items=long)
-        items[:] = [item for item in items if not item.get_closest_marker("minutes")]
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
 import lzma
-import tarfile
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from support import DATA, SHARED
+from support import DATA, SHARED, files_of
 
 KEPT = DATA / "legacy"
 CORPUS = SHARED / "corpus" / "legacy" if (SHARED / "corpus" / "legacy").is_dir() else KEPT
@@ -48,7 +47,7 @@ def old_runs() -> tuple[OldRun, ...]:
         name, version, _, result, *_ = line.split("\t")
         path = CORPUS / f"{name}.tar.xz"
         if path.is_file():
-            found.append(_read(name, version, result, path.read_bytes()))
+            found.append(_read(name, version, result, path))
     return tuple(found)
 
 
@@ -58,13 +57,8 @@ def old_run(name: str) -> OldRun:
     return next(run for run in old_runs() if run.name == name)
 
 
-def _read(name: str, version: str, result: str, archive: bytes) -> OldRun:
-    files: dict[str, bytes] = {}
-    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        for member in tar.getmembers():
-            handle = tar.extractfile(member)
-            if handle is not None:
-                files[member.name.removeprefix("./")] = handle.read()
+def _read(name: str, version: str, result: str, archive: Path) -> OldRun:
+    files = files_of(archive)
     messages = tuple((path[5:8], files[path]) for path in sorted(files) if path.endswith(("-b2s.json", "-s2b.json")))
     redis = json.loads(files.get("redis.json", b"{}"))
     return OldRun(name, version, result, messages, redis, json.loads(files["run.json"]))

@@ -49,13 +49,10 @@ def files_of(archive: Path) -> dict[str, bytes]:
     tar = lzma.decompress(archive.read_bytes())
     found, place = {}, 0
     while tar[place : place + 1].strip(b"\0"):
-        name, size, kind = (
-            tar[place : place + 100],
-            int(tar[place + 124 : place + 135], 8),
-            tar[place + 156 : place + 157],
-        )
-        assert kind == b"0", f"{name!r} in {archive} is no plain file"
-        found[name.rstrip(b"\0").decode().removeprefix("./")] = tar[place + 512 : place + 512 + size]
+        header = tar[place : place + 512]
+        name, size = header[:100].rstrip(b"\0").decode().removeprefix("./"), int(header[124:135], 8)
+        assert header[156:157] == b"0", f"{name} in {archive} is no plain file"
+        found[name] = tar[place + 512 : place + 512 + size]
         place += 512 + -(-size // 512) * 512
     return found
 

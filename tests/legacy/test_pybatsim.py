@@ -15,9 +15,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from old_inputs import SIMULATED, started
+from old_inputs import SIMULATED, found, started
 from old_runs import OldRun, old_run
-from support import DATA, ROOT, SHARED
+from support import ROOT
 
 from batprotocol import model
 from batprotocol.legacy import decode
@@ -29,14 +29,10 @@ from batprotocol.simulator import Platform, Result, simulate
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.minutes
 
-INPUTS = SHARED / "inputs" if (SHARED / "inputs").is_dir() else DATA / "simulations" / "inputs"
 SCHEDULERS = ("fillerSched", "easyBackfill", "schedFiller", "fcfsSchedSleep")
 RUNS = [name for name in SIMULATED if name.startswith(SCHEDULERS)]
-WORKLOADS = sorted(
-    path.stem
-    for path in (INPUTS / "workloads").glob("*.json")
-    if path.stem in ("test_delays", "example_workload_hpc_seed1_jobs250", "example_workload_hpc_seed2_jobs250")
-)
+NAMES = ("example_workload_hpc_seed1_jobs250", "example_workload_hpc_seed2_jobs250", "test_delays")
+WORKLOADS = {name: path for name in NAMES if (path := found("workloads", f"{name}.json"))}
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +120,7 @@ def test_it_starts_each_job_when_and_where_it_did_with_batsim_4(pybatsim: Path, 
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_it_runs_to_the_end(pybatsim: Path, scheduler: str, workload: str) -> None:
     """Each job starts not before it is submitted, and on as many hosts as it asks for."""
-    path = INPUTS / "workloads" / f"{workload}.json"
+    path = WORKLOADS[workload]
     asked = {f"w0!{job['id']}": (job["subtime"], job["res"]) for job in json.loads(path.read_text())["jobs"]}
     result, started = play(pybatsim, scheduler, Platform.homogeneous(512), path, Options(forward_profiles=True))
     assert result.is_complete
@@ -180,7 +176,8 @@ def test_batsim_py_runs_with_the_embedded_simulator(tmp_path: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    inputs = [INPUTS / "platforms" / "energy_platform_homogeneous.xml", INPUTS / "workloads" / "test_delays.json"]
+    inputs = [found("platforms", "energy_platform_homogeneous.xml"), found("workloads", "test_delays.json")]
+    assert None not in inputs
     done = subprocess.run(
         [folder / "bin" / "python", tmp_path / "first_come.py", f"tcp://localhost:{port}", *inputs],
         capture_output=True,
