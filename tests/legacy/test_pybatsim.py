@@ -57,6 +57,7 @@ def play(
         [pybatsim, scheduler, "-s", f"tcp://*:{port}", "-t", "60000"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        cwd=pybatsim.parent,  # some of its schedulers leave a file of what they did where they run
     )
     started: dict[str, tuple[float, int]] = {}
 
