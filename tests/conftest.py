@@ -1,6 +1,6 @@
 """How the tests run: hypothesis never against the clock, and everything with each engine that is at hand.
 
-pytest --hypothesis-profile=explore     # other examples each time, and forty times as many
+pytest --hypothesis-profile=explore     # other examples each time, and fifty times as many
 pytest --hypothesis-profile=quick       # few examples
 pytest --engines=usual                  # only the native engine, or the Python one where there is none
 pytest -m "not slow"                    # without what takes more than a moment, or starts processes
@@ -32,7 +32,7 @@ UNTIMED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_b
 USUAL = binary.ENGINE
 
 settings.register_profile(
-    "ci", deadline=None, max_examples=50, derandomize=True, suppress_health_check=UNTIMED, print_blob=True
+    "ci", deadline=None, max_examples=40, derandomize=True, suppress_health_check=UNTIMED, print_blob=True
 )
 settings.register_profile("explore", deadline=None, max_examples=2000, suppress_health_check=UNTIMED, print_blob=True)
 settings.register_profile(

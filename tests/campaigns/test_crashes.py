@@ -41,7 +41,7 @@ def nothing() -> None:
 @pytest.mark.slow
 def test_processes(store: Store, store_url: str, tmp_path: Path) -> None:
     here = Where(name="here", batch="local", address=str(tmp_path / "here"), resources=4)
-    crash(store, store_url, here, tmp_path, tasks=40, kills=2, pause=0.3, halfway=nothing)
+    crash(store, store_url, here, tmp_path, tasks=24, kills=2, pause=0.3, halfway=nothing)
 
 
 @pytest.mark.minutes

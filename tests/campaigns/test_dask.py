@@ -123,9 +123,9 @@ def test_jobs_survive_whoever_started_them(
 def test_a_campaign_while_the_loop_is_killed(dask: DaskProcesses, tmp_path: Path) -> None:
     url = str(tmp_path / "grid.db")
     store = Store(url)
-    campaign = submit(store, [Where(name="there", batch="dask", address=dask.address)], 30, tmp_path)
+    campaign = submit(store, [Where(name="there", batch="dask", address=dask.address)], 16, tmp_path)
     run_and_kill(url, 2, random.Random(1), cycle=0.2, pause=0.5, halfway=lambda: None)
-    judge(store, campaign, 30, tmp_path)
+    judge(store, campaign, 16, tmp_path)
     store.close()
 
 

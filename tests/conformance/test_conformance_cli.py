@@ -137,15 +137,15 @@ def test_what_is_found_is_saved_in_the_format_that_is_wanted(tmp_path: Path, for
 
 
 def test_what_can_be_survived_can_be_ignored() -> None:
-    assert conformance("--quiet", "--", *PLAIN, "UsesStorages").status == 1
+    """Without the option, it is a finding: `test_mistakes.py`."""
     done = conformance("--examples", "25", "--ignore", "job.host-stores", "--", *PLAIN, "UsesStorages")
     assert done.status == 0, done.out
     assert "not wrong, but worth a look: job.host-stores" in done.out
 
 
 def test_the_report_tells_what_was_never_in_play() -> None:
-    report = conformance("--examples", "20", "--", *PLAIN).out
-    assert re.search(r"^20 simulations, [0-9]+ messages$", report, re.MULTILINE)
+    report = conformance("--examples", "10", "--", *PLAIN).out
+    assert re.search(r"^10 simulations, [0-9]+ messages$", report, re.MULTILINE)
     assert re.search(r"^probe +[0-9]+ +0 +all$", report, re.MULTILINE)
     (jobs,) = re.findall(r"^job .*$", report, re.MULTILINE)
     assert "job.kill-again" in jobs
@@ -154,7 +154,7 @@ def test_the_report_tells_what_was_never_in_play() -> None:
 
 def test_the_same_seed_tries_the_same() -> None:
     def tried(seed: str) -> list[str]:
-        done = conformance("--seed", seed, "--examples", "40", f"{ROOT}/examples/fcfs.py:FCFS")
+        done = conformance("--seed", seed, "--examples", "20", f"{ROOT}/examples/fcfs.py:FCFS")
         return done.out.splitlines()[1:]
 
     assert tried("1") == tried("1") != tried("2")

@@ -247,10 +247,10 @@ def test_memory_stays_flat(tmp_path: Path) -> None:
     happening = MessageBuilder(1.0)
     happening.add_external_event_occurred("event", "data")
     told = [each.to_binary() for each in (begins(), happening.finish_message(), ends(2.0))]
-    played = play(tmp_path, f"{file}:Quiet", told, "--repeat", "200000")
+    played = play(tmp_path, f"{file}:Quiet", told, "--repeat", "100000")
     assert played.status == 0, played.stderr
     _, _, growth = played.stdout.split("\n")[0].split()
-    assert int(growth) < 1024, "KiB in 200,000 calls"
+    assert int(growth) < 1024, "KiB in 100,000 calls"
 
 
 # What the C half reads of the initialization data

@@ -163,13 +163,13 @@ BOMBS = [
         "one event, 25,000 times in a large message",
         lambda: shared_events(FinishRegistrationEvent(), 25_000, junk=125_000),
     ),
-    Bomb("one deep event, 3,000 times", lambda: shared_events(CHAIN, 3_000, junk=500_000)),
+    Bomb("one deep event, 1,500 times", lambda: shared_events(CHAIN, 1_500, junk=250_000)),
     # Measuring makes it ten times slower, and the number of tables bounds its memory too.
     Bomb("one deep event, 20,000 times", lambda: shared_events(CHAIN, 20_000, junk=900_000), TABLES, most=None),
     Bomb("one wide event, 12,500 times", lambda: shared_events(WIDE, 12_500, junk=125_000)),
     Bomb("fork-joins of 2, 15 deep", lambda: fork_joins([2] * 15)),
     Bomb("fork-joins of 2, 29 deep", lambda: fork_joins([2] * 29), TABLES, MOST),
-    Bomb("fork-joins of 2, 29 deep, in a large message", lambda: fork_joins([2] * 29, junk=300_000), TABLES, MOST),
+    Bomb("fork-joins of 2, 29 deep, in a large message", lambda: fork_joins([2] * 29, junk=300_000), TABLES, None),
     Bomb("fork-joins of 8,000, 29 deep", lambda: fork_joins([8_000] * 29), TABLES, None),
     Bomb("fork-join of 15,000", lambda: fork_joins([15_000])),
     Bomb("fork-joins too deep", lambda: fork_joins([2] * 30), "tables nest more than 64 deep"),
@@ -184,7 +184,7 @@ BOMBS = [
         OVERLAP,
     ),
     # The words are sizes of vectors, offsets of their elements, sizes of texts, and texts that end at a NUL.
-    Bomb("overlapping vectors of texts", lambda: pointing_into(words(0x100), 4, KILL_NONE, 300, "job_ids")),
+    Bomb("overlapping vectors of texts", lambda: pointing_into(words(0x100), 4, KILL_NONE, 150, "job_ids")),
     Bomb(
         "overlapping large vectors of texts",
         lambda: pointing_into(words(0x4000), 4, KILL_NONE, 2000, "job_ids"),

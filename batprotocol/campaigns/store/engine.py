@@ -11,10 +11,11 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import Any, Final
 
 import sqlalchemy
-from sqlalchemy import Connection, Engine, Table, event
+from sqlalchemy import Connection, Engine, Executable, Table, event
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.pool import StaticPool
@@ -180,14 +181,20 @@ def upsert(
         add: the columns whose numbers are added to those that are there; the others are replaced.
         least: the column in which the lesser number stays.
     """
-    if not rows:
-        return
-    insert = (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table)
+    if rows:
+        connection.execute(_upserting(connection.dialect.name, table, tuple(rows[0]), tuple(add), least), rows)
+
+
+@cache
+def _upserting(dialect: str, table: Table, names: tuple[str, ...], add: tuple[str, ...], least: str) -> Executable:
+    """The statement, made once for each use of `upsert`: making one takes longer than carrying it out."""
+    insert: Any = (sqlite if dialect == "sqlite" else postgresql).insert(table)
     keys = [column.name for column in table.primary_key]
-    values: dict[str, Any] = {name: insert.excluded[name] for name in rows[0] if name not in keys}
+    values: dict[str, Any] = {name: insert.excluded[name] for name in names if name not in keys}
     for name in add:
         values[name] = table.c[name] + insert.excluded[name]
     if least:
         there, new = table.c[least], insert.excluded[least]
         values[least] = sqlalchemy.case((there < new, there), else_=new)
-    connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=values), rows)
+    statement: Executable = insert.on_conflict_do_update(index_elements=keys, set_=values)
+    return statement
