@@ -1,5 +1,5 @@
-"""What mypyc compiles when a wheel is built, from the very source that runs without: the rules, the simulator, and
-the reader of what is not plain JSON.
+"""What mypyc compiles when a wheel is built, from the very source that runs without: the rules and the session that
+asks them, the simulator, and the reader of what is not plain JSON.
 
 An editable installation has none of it, as a compiled module would hide what is edited. `BATPROTOCOL_COMPILED` decides
 otherwise: 1 compiles in any case, 0 never. Where it fails, the wheel is built without.
@@ -46,6 +46,8 @@ MODULES: Final = tuple(
                 for path in (_ROOT / "batprotocol" / room).glob("*.py")
                 if path.name != "__init__.py"
             ),
+            "edc/attending.py",
+            "edc/session.py",
             "simulator/results/series.py",
         )
         if name not in PLAIN

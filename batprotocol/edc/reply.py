@@ -68,11 +68,11 @@ class Reply(MessageBuilder):
 
     __slots__ = ("_conversation", "_verdicts")
 
-    def __init__(self, conversation: Conversation, verdicts: Verdicts, now: float) -> None:
-        # Not super().__init__: whoever makes a reply knows that the time is finite, and there is one in each turn.
+    def __init__(self, conversation: Conversation, verdicts: Verdicts, now: float, is_sent: bool = False) -> None:
+        # Not super().__init__: whoever makes a reply knows that the time is finite, and there is one in most turns.
         self._now = now
         self._events = []
-        self._finished = False
+        self._finished = is_sent
         self._conversation = conversation
         self._verdicts = verdicts
 
@@ -86,18 +86,10 @@ class Reply(MessageBuilder):
             raise BuilderError(f"expected no clear() of a reply with {len(self)} events: they were taken as said")
         super().clear(now)
 
-    def message(self) -> Message:
-        """The reply as it is to be sent, judged as a whole. Nothing more can be added then.
-
-        Raises:
-            RuleViolation: the simulation could not go on after it.
-        """
+    def finished(self) -> Message:
+        """The reply as it is to be sent, whether or not it was finished before. Nothing more can be added then."""
         self._finished = True
-        message = Message(self._now, tuple(self._events))
-        violations = self._conversation.close_reply(message)
-        if violations:
-            self._verdicts.foresee(violations)
-        return message
+        return Message(self._now, tuple(self._events))
 
     def _accept(self, event: Event) -> None:
         violations = self._conversation.offer(event)

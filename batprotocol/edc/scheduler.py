@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from batprotocol import model
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
+from batprotocol.edc.attending import Attendant
 from batprotocol.edc.reply import Reply, Verdicts, logger
 from batprotocol.edc.session import LAST_EVENTS, Session, Turn, hello_message
 from batprotocol.errors import BuilderError, SchedulerError, shown
@@ -163,11 +164,11 @@ class Scheduler:
         attend, verdicts = attend_to(self), Verdicts()
 
         def answer(message: model.Message) -> model.Message:
-            reply = Reply(conversation, verdicts, message.now)
-            attend(Turn(message, reply, conversation))
+            turn = Turn(message, conversation, verdicts)
+            attend(turn)
             if conversation.doubtful:
                 verdicts.doubtful = True
-            return reply.message()
+            return turn.answer()
 
         return answer
 
@@ -263,25 +264,10 @@ def attend_to(scheduler: Scheduler) -> Callable[[Turn], None]:
         for event_type, name in METHODS.items()
         if getattr(type(scheduler), name) not in _NOTHING or name in vars(scheduler)
     }
-    decides = type(scheduler).decide is not Scheduler.decide or "decide" in vars(scheduler)
-    # After the last event, nothing is decided. Whether one is the last is asked only of those with a method.
     for last in LAST_EVENTS:
-        overridden.setdefault(last, lambda event: None)
-
-    def attend(turn: Turn) -> None:
-        scheduler._turn = turn
-        goes_on = decides
-        for event in turn.message.events:
-            kind = type(event)
-            method = overridden.get(kind)
-            if method is not None:
-                method(event)
-                if kind in LAST_EVENTS:
-                    goes_on = False
-        if goes_on:
-            scheduler.decide()
-
-    return attend
+        overridden.setdefault(last, lambda event: None)  # so that nothing is decided after it
+    decides = type(scheduler).decide is not Scheduler.decide or "decide" in vars(scheduler)
+    return Attendant(scheduler, overridden, decides).attend
 
 
 def rehearse(

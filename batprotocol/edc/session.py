@@ -11,6 +11,8 @@ from functools import partial
 from math import isfinite
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from batprotocol.builder import MessageBuilder
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
 from batprotocol.edc.reply import Reply, Verdicts
@@ -26,30 +28,56 @@ from batprotocol.model import (
 from batprotocol.wire import FORMATS, detect, frames, json
 
 __all__ = ["LAST_EVENTS", "Session", "Turn", "hello_message"]
+
 LAST_EVENTS: Final = frozenset([SimulationEndsEvent, SimulationErrorEvent])
 """With any of these, the simulation is over: the reply to it is the last one."""
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Turn:
     """A message of Batsim, and the reply to it, to be filled in.
 
     Attributes:
         message: what Batsim says.
-        reply: the reply, a `MessageBuilder` at the time of the message, checked by the conversation.
         conversation: what is known of the simulation: jobs, hosts, calls, probes.
     """
 
-    __slots__ = ("conversation", "message", "reply")
+    __slots__ = ("_is_answered", "_reply", "_verdicts", "conversation", "message")
 
-    def __init__(self, message: Message, reply: Reply, conversation: Conversation) -> None:
+    def __init__(self, message: Message, conversation: Conversation, verdicts: Verdicts) -> None:
         self.message = message
-        self.reply = reply
         self.conversation = conversation
+        self._verdicts = verdicts
+        self._reply: Reply | None = None
+        self._is_answered = False
+
+    @property
+    def reply(self) -> Reply:
+        """The reply, a `MessageBuilder` at the time of the message, checked by the conversation."""
+        reply = self._reply
+        if reply is None:  # made when it is asked for: half of the turns of a simulation say nothing
+            self._reply = reply = Reply(self.conversation, self._verdicts, self.message.now, self._is_answered)
+        return reply
+
+    def answer(self) -> Message:
+        """The reply as it is to be sent, judged as a whole. Nothing more can be added then.
+
+        Raises:
+            RuleViolation: the simulation could not go on after it.
+        """
+        self._is_answered = True
+        reply = self._reply
+        message = Message(self.message.now, ()) if reply is None else reply.finished()
+        violations = self.conversation.close_reply(message)
+        if violations:
+            self._verdicts.foresee(violations)
+        return message
 
     def __repr__(self) -> str:
         return f"<Turn: {len(self.message.events)} events at {self.message.now}, {self.reply!r}>"
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Session:
     """One simulation, from the initialization data to the reply to `SimulationEndsEvent`.
 
@@ -104,13 +132,13 @@ class Session:
         violations = self.conversation.receive(message)
         if violations:
             self._verdicts.note(violations)
-        self._turn = turn = Turn(message, Reply(self.conversation, self._verdicts, message.now), self.conversation)
+        self._turn = turn = Turn(message, self.conversation, self._verdicts)
         return turn
 
     def say(self) -> Message:
         """The reply of the open turn. `RuleViolation` if the simulation could not go on after it."""
         assert self._turn is not None, "there is nothing to answer"
-        message = self._turn.reply.message()
+        message = self._turn.answer()
         self._answered()
         return message
 
@@ -148,6 +176,20 @@ class Session:
             return self._encode(self.say())
         assert self._hello is not None, "there is nothing to answer"
         return self._hello_frame(self._hello)
+
+    def exchange(self, frame: bytes, attend: Callable[[Turn], object]) -> bytes:
+        """Take the next frame of Batsim, and give the one that answers it: a whole turn.
+
+        Args:
+            frame: all its bytes; not those of the initialization data.
+            attend: fills in the reply.
+
+        Raises:
+            DecodeError: these bytes are not what Batsim should send now.
+            RuleViolation: the simulation could not go on after the reply.
+        """
+        attend(self.hear(self._decoded(frame)))
+        return self._encode(self.say())
 
     def farewell(self) -> bytes:
         """The frame that lets Batsim go, whatever the state: to be sent instead of an answer, again and again.

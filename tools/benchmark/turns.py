@@ -129,7 +129,6 @@ class _TimedConversation:
 
     def __init__(self, conversation: Any) -> None:
         self.offer = _offer_timed(conversation)
-        self.close_reply = conversation.close_reply
 
 
 def one_round(scheduler: Scheduler, said: Sequence[bytes], endpoint: str, format: str) -> Budget:
@@ -140,7 +139,7 @@ def one_round(scheduler: Scheduler, said: Sequence[bytes], endpoint: str, format
     session.hear_init("")
     session.answer()
     attend = attend_to(scheduler)
-    timed = _TimedConversation(session.conversation)
+    timed, quiet = _TimedConversation(session.conversation), isinstance(scheduler, NoOp)
     channel = Channel(endpoint)
     peer = multiprocessing.get_context("spawn").Process(target=play, args=(said, channel.endpoint))
     peer.start()
@@ -160,12 +159,14 @@ def one_round(scheduler: Scheduler, said: Sequence[bytes], endpoint: str, format
             t2 = clock()
             turn = session.hear(message)
             t3 = clock()
-            reply = turn.reply
-            conversation, reply._conversation = reply._conversation, timed  # type: ignore[assignment]
+            reply = None if quiet else turn.reply  # which is made when it is asked for
+            if reply is not None:
+                reply._conversation = timed  # type: ignore[assignment]
             t4 = clock()
             attend(turn)
             t5 = clock()
-            offered, reply._conversation = len(reply), conversation
+            if reply is not None:
+                offered = len(reply)
             t6 = clock()
             answer = session.say()
             t7 = clock()

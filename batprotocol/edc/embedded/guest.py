@@ -23,7 +23,7 @@ from batprotocol.edc.embedded.options import taken
 from batprotocol.edc.faults import show_own
 from batprotocol.edc.loading import load
 from batprotocol.edc.scheduler import attend_to, expect_scheduler, hello_of
-from batprotocol.edc.session import Session
+from batprotocol.edc.session import Session, Turn
 from batprotocol.errors import ProtocolError
 from batprotocol.model import Direction, Message
 from batprotocol.recording import Recorder
@@ -91,22 +91,18 @@ class Guest:
         session.receive(init)
         answer = session.answer()
         self._record(init, answer)
-        self.decide = self._decider(session.receive, attend_to(scheduler), session.answer)
+        self.decide = self._decider(session.exchange, attend_to(scheduler))
         self.hello = answer
 
     def _decider(
-        self,
-        receive: Callable[[bytes], object],
-        attend: Callable[..., None],
-        answer: Callable[[], bytes],
+        self, exchange: Callable[[bytes, Callable[[Turn], None]], bytes], attend: Callable[[Turn], None]
     ) -> Callable[[bytes], bytes | None]:
         """What answers a message. There may be millions of them, so it knows at once all that it calls."""
         recorder, fail = self._recorder, self._fail
 
         def decide(frame: bytes) -> bytes | None:
             try:
-                attend(receive(frame))
-                return answer()
+                return exchange(frame, attend)
             except BaseException as error:
                 return fail(error)
 
@@ -114,8 +110,7 @@ class Guest:
             try:
                 assert recorder is not None
                 recorder.write(Direction.BATSIM_TO_EDC, frame)
-                attend(receive(frame))
-                reply = answer()
+                reply = exchange(frame, attend)
                 recorder.write(Direction.EDC_TO_BATSIM, reply)
                 return reply
             except BaseException as error:

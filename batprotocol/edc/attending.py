@@ -1,0 +1,43 @@
+"""What calls a scheduler's methods in a turn: one for each event, then `decide`. It must not know what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mypy_extensions import mypyc_attr
+
+from batprotocol.edc.session import LAST_EVENTS, Turn
+
+__all__ = ["Attendant"]
+
+
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class Attendant:
+    """Lets a scheduler fill in the replies of its turns.
+
+    Args:
+        scheduler: the scheduler; it is told which turn is open.
+        methods: the method for each type of event that it has one for, and for each of `LAST_EVENTS`.
+        decides: whether it decides something after the events. After a last event it does not.
+    """
+
+    def __init__(self, scheduler: Any, methods: Mapping[type, Callable[[Any], object]], decides: bool) -> None:
+        self._scheduler = scheduler
+        self._methods = dict(methods)
+        self._decides = decides
+
+    def attend(self, turn: Turn) -> None:
+        """Have the reply of this turn filled in."""
+        scheduler, methods = self._scheduler, self._methods
+        scheduler._turn = turn
+        goes_on = self._decides
+        for event in turn.message.events:
+            kind = type(event)
+            method = methods.get(kind)
+            if method is not None:
+                method(event)
+                if kind in LAST_EVENTS:  # which is asked only of those with a method
+                    goes_on = False
+        if goes_on:
+            scheduler.decide()
