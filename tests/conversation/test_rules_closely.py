@@ -34,6 +34,7 @@ from batprotocol.conversation import JobRecord, JobState, Said, Violation, check
 from batprotocol.conversation.conversation import Conversation
 from batprotocol.conversation.hostsets import describe, read_hosts
 from batprotocol.model import (
+    CreateProbeEvent,
     DelayProfile,
     Event,
     FinishRegistrationEvent,
@@ -164,6 +165,15 @@ def test_a_usage_trace_wants_a_host_for_each_executor(
     assert broken(said) == rules
 
 
+@pytest.mark.parametrize(("cores", "rules"), [([1, 4, 4, 4], []), ([2, 1, 1, 1], ["job.trace-hosts"])])
+def test_hosts_that_are_filled_first_are_those_that_come_first(cores: list[int], rules: list[str]) -> None:
+    """Of two executors, the second is on a host of its own unless the first one's has room for it."""
+    platform = begins(computation_hosts=[replace(host(id), core_count=count) for id, count in enumerate(cores)])
+    filling = executed(hosts="0-1", placement=PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst)
+    job = submitted(request=2, profile=USAGE)
+    assert broken(talk([], job, filling, begin=platform, forward_profiles_on_job_submission=True)) == rules
+
+
 @pytest.mark.parametrize(
     ("profile", "fine"),
     [
@@ -220,6 +230,25 @@ def test_what_has_no_end_is_told_once_and_again_when_it_is_something_else() -> N
     assert told([], comes("b"), call(Periodic(10), "c"), *ticks) == ["call 'b'", "call 'b', call 'c'"]
     assert told([], comes("b"), call(Periodic(10), "a"), *ticks) == ["call 'b'", "call 'b', call 'a'"]
     assert told([], comes("b"), [stop, call(Periodic(10), "a")], comes("a"), []) == ["call 'b'", "call 'a'"]
+
+
+@pytest.mark.parametrize("also", [call(FEW, "few"), probe(), call(OneShot(100), "once")])
+def test_what_has_no_end_is_told_only_where_nothing_else_is_to_come(also: Event) -> None:
+    endless = [call(Periodic(10), "b"), probe("p"), call(Periodic(10), "c")]
+    found = check(talk(endless, [LAST], []))
+    assert [violation.text.partition("no end to ")[2] for violation in found] == ["call 'b', call 'c', probe 'p'"]
+    ends = not isinstance(also, CreateProbeEvent)
+    assert broken(talk([*endless, also], [LAST], [])) == ([] if ends else ["simulation.endless"])
+
+
+@pytest.mark.parametrize(
+    ("waiting", "listed"), [(1, "'w0!0'"), (3, "'w0!0', 'w0!1', 'w0!2'"), (4, "'w0!0', 'w0!1', 'w0!2' and 1 more")]
+)
+def test_some_of_many_jobs_are_listed(waiting: int, listed: str) -> None:
+    said = talk([], [*(submitted(f"w0!{number}") for number in range(waiting)), LAST], [])
+    assert [violation.text for violation in check(said)] == [
+        f"nothing can happen any more, and {waiting} jobs wait: {listed}"
+    ]
 
 
 # Probes
@@ -290,6 +319,13 @@ def test_no_host_is_larger_than_an_int(digits: str) -> None:
 def test_what_cannot_be_read_is_told_with_its_place(said: list[Said], place: int) -> None:
     (violation,) = check(said)
     assert violation.text.endswith(f" (byte {place})")
+
+
+# Doubt
+
+
+def test_nobody_doubts_a_conversation_that_has_just_begun() -> None:
+    assert Conversation().doubtful is False
 
 
 # Violations

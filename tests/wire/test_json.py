@@ -325,6 +325,10 @@ def of_reject(field: str) -> str:
     return f'{{"now": 1, "events": [{{"event_type": "RejectJobEvent", "event": {{{field}}}}}]}}'
 
 
+FOUND = "expected a string, found 'abcdefghijklmnopqrst'"
+"""What is found is shown up to its twentieth character."""
+
+
 @pytest.mark.parametrize(
     ("text", "path", "at", "reason"),
     [
@@ -339,6 +343,28 @@ def of_reject(field: str) -> str:
         (of_reject('"id": ""'), "events[0].event.id", '"id"', "RejectJobEvent has no field of this name"),
         (of_reject('"job_id": "\\q"'), "events[0].event.job_id", "\\q", "unknown escape in a string"),
         (of_reject('"job_id": "\\ud800"'), "events[0].event.job_id", "\\ud800", "a high surrogate without its low one"),
+        (
+            of_reject('"job_id": "a\\ud800"'),
+            "events[0].event.job_id",
+            "\\ud800",
+            "a high surrogate without its low one",
+        ),
+        (of_reject('"job_id":"\\ud83d\\u0041"'), "events[0].event.job_id", "\\ud83d", "a high surrogate without its"),
+        (of_reject('"job_id": "\\ud83d\\u0041"'), "events[0].event.job_id", "\\ud83d", "a high surrogate without its"),
+        (of_reject('"job_id": "a\\ud83d\\u0041"'), "events[0].event.job_id", "\\ud83d", "a high surrogate without its"),
+        (
+            of_reject('"job_id": "ab\\ud83d\\u0041"'),
+            "events[0].event.job_id",
+            "\\ud83d",
+            "a high surrogate without its",
+        ),
+        (of_reject('"job_id": "\\ud83d\\u00"'), "events[0].event.job_id", "\\u00", "expected hexadecimal digits after"),
+        (
+            of_reject('"job_id": abcdefghijklmnopqrst'),
+            "events[0].event.job_id",
+            "abc",
+            "expected a string, found 'abcd",
+        ),
         (of_reject('"job_id": "abc'), "events[0].event.job_id", '"abc', "the string does not end"),
         (
             of_reject('"job_id": "\n"'),

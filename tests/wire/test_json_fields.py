@@ -33,6 +33,8 @@ KNOWN = [
     Known("double", "1e999", float("inf")),
     *(Known("double", text, float("inf")) for text in ("inf", "Infinity", "+Infinity", '"inf"', '"Infinity"')),
     *(Known("double", text, float("-inf")) for text in ("-inf", "-Infinity", '"-Infinity"')),
+    *(Known("double", text, float("-inf")) for text in ("-0x1p9999", "-0X1P9999", "-1e999")),
+    *(Known("double", text, float("inf")) for text in ("0x1p9999", "0X1P+9999")),
     *(Known("double", text, float("nan")) for text in ("nan", "NaN", '"nan"', "-nan", "+nan")),
     *(Known("optional double", text, None) for text in ("null", '"null"')),
     *(Known("uint64", text, 5) for text in ("5", '"5"', "+5", "0x5", '"0x5"', "05")),

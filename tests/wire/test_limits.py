@@ -13,13 +13,14 @@ from support import ROOT
 from batprotocol.errors import DecodeError, EncodeError
 from batprotocol.model import (
     AllocationPlacement,
+    Doubles,
     ExecuteJobEvent,
     Message,
     ProfileAllocationPlacement,
     RejectJobEvent,
     StorageHost,
 )
-from batprotocol.wire import decode, engine, json, reader
+from batprotocol.wire import decode, detect, engine, json, reader
 
 WITHOUT_ENGINE = True
 
@@ -95,7 +96,23 @@ def test_text_in_disguise_is_told(data: bytes, text: str | None) -> None:
     assert told == (text or ""), refused.value
 
 
+@pytest.mark.parametrize(("prefix", "format"), [(b"{\x01\0\0", "binary"), (b"/\x01\0\0", "binary"), (b'{"no', "json")])
+def test_what_begins_like_json_may_be_a_flatbuffer(prefix: bytes, format: str) -> None:
+    """Whose first four bytes tell where its root table is, which is no further away than its end."""
+    assert detect(prefix.ljust(500, b"\0")) == format
+    assert detect(prefix.ljust(16, b"\0")) == "json"
+
+
+@pytest.mark.parametrize("text", ["a text of far more than 20 characters", "twenty characters..."])
+def test_of_other_texts_the_beginning_is_shown(text: str) -> None:
+    for data, kind in ((text.encode(), "other text"), (text.encode("utf-16"), "text in UTF-16")):
+        with pytest.raises(DecodeError) as refused:
+            decode(data)
+        assert refused.value.reason.endswith(f"this is {kind}, {text[:20]!r}")
+
+
 short = st.integers(0, 9) | st.text("abc ", max_size=5)
+short |= st.lists(st.just(0.0), min_size=1, max_size=4).map(Doubles)
 trees = st.dictionaries(
     st.text("xyz", max_size=3),
     st.recursive(
