@@ -135,7 +135,8 @@ def _least_size(value: Any, indent: int, known: dict[int, tuple[int, int]]) -> t
     if kind is str:
         return len(value) + 2, 0
     if kind is Doubles:
-        return 1 + 4 * len(value), len(value)
+        count = len(value)
+        return (1 if count else 2) + (4 + indent) * count, count
     if kind is not dict and kind is not list and kind is not tuple:
         return 1, 0
     found = known.get(id(value))
