@@ -21,6 +21,7 @@ from oracle import Writer, pieces, read, write
 from batprotocol.errors import DecodeError, EncodeError, an
 from batprotocol.model import (
     CallMeLaterEvent,
+    Event,
     FinalJobState,
     Job,
     JobCompletedEvent,
@@ -103,13 +104,33 @@ def test_scalars_equal_to_their_default_are_written() -> None:
     assert {"now", "events[0].timestamp"} <= set(kinds)
 
 
-@pytest.mark.parametrize("number", [-1, 2**32])
-def test_numbers_just_outside_their_range_are_named(number: int) -> None:
-    message = Message(0.0, (RegisterJobEvent(job_id="j", job=Job(profile_id="p", resource_request=number)),))
-    for _ in each_engine():
-        with pytest.raises(EncodeError, match=r"in \[0, 4294967295\]") as refused:
-            message.to_binary()
-        assert refused.value.path == "events[0].event.job.resource_request"
+@pytest.mark.parametrize(
+    ("field", "least", "most", "event"),
+    [
+        (
+            "job.resource_request",
+            0,
+            2**32 - 1,
+            lambda n: RegisterJobEvent(job_id="j", job=Job(profile_id="p", resource_request=n)),
+        ),
+        (
+            "return_code",
+            -(2**31),
+            2**31 - 1,
+            lambda n: JobCompletedEvent(job_id="j", state=FinalJobState(0), return_code=n),
+        ),
+        ("state", -128, 127, lambda n: JobCompletedEvent(job_id="j", state=n)),
+        ("when.time", 0, 2**64 - 1, lambda n: CallMeLaterEvent(call_me_later_id="c", when=OneShot(n))),
+    ],
+)
+def test_numbers_just_outside_their_range_are_named(
+    field: str, least: int, most: int, event: Callable[[int], Event]
+) -> None:
+    for number in least - 1, most + 1:
+        for _ in each_engine():
+            with pytest.raises(EncodeError, match=rf"in \[{least}, {most}\]") as refused:
+                Message(0.0, (event(number),)).to_binary()
+            assert refused.value.path == f"events[0].event.{field}"
 
 
 def test_texts_of_every_size_survive() -> None:

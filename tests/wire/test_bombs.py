@@ -256,3 +256,15 @@ def test_what_is_shared_is_deep_wherever_it_hangs(vector: bool) -> None:
                 Message.from_binary(too_deep)
         with pytest.raises(DecodeError, match="tables nest more than 64 deep"):
             reader.read(too_deep)
+
+
+def test_what_is_shared_is_wide_only_where_it_is_wide() -> None:
+    """Two tables share a wide vector, and one of the two hangs in two places: it is no deeper for that."""
+    writer = Writer()
+    leaf = writer.value("KillProgressWrapper", KillProgressAtomicProfile("p", 0.5))
+    wide = tasks_vector(writer, [leaf] * 100)
+    first, second = fork_join(writer, wide), fork_join(writer, wide)
+    data = killed(writer, fork_join(writer, tasks_vector(writer, [first, second, second])))
+    assert carefully(data) == read(data)
+    for _ in each_engine():
+        assert Message.from_binary(data) == read(data)

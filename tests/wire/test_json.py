@@ -325,7 +325,7 @@ def of_reject(field: str) -> str:
     return f'{{"now": 1, "events": [{{"event_type": "RejectJobEvent", "event": {{{field}}}}}]}}'
 
 
-FOUND = "expected a string, found 'abcdefghijklmnopqrst'"
+FOUND = "expected '{' to open a Message, found 'abcdefghijklmnopqrst'"
 """What is found is shown up to its twentieth character."""
 
 
@@ -359,12 +359,7 @@ FOUND = "expected a string, found 'abcdefghijklmnopqrst'"
             "a high surrogate without its",
         ),
         (of_reject('"job_id": "\\ud83d\\u00"'), "events[0].event.job_id", "\\u00", "expected hexadecimal digits after"),
-        (
-            of_reject('"job_id": abcdefghijklmnopqrst'),
-            "events[0].event.job_id",
-            "abc",
-            "expected a string, found 'abcd",
-        ),
+        ("abcdefghijklmnopqrstuvwxyz", "", "abc", FOUND),
         (of_reject('"job_id": "abc'), "events[0].event.job_id", '"abc', "the string does not end"),
         (
             of_reject('"job_id": "\n"'),
@@ -397,6 +392,13 @@ def test_offsets_count_bytes() -> None:
         with pytest.raises(DecodeError) as refused:
             model.Message.from_json(form)
         assert refused.value.offset == text.encode().index(b'"x"')
+
+
+@pytest.mark.parametrize("indent", [-1, -2, "2", 1.0, True])
+def test_an_indent_is_a_number_of_spaces(indent: Any) -> None:
+    for _ in each_engine():
+        with pytest.raises(EncodeError, match=f"indent: expected a number of spaces or None, got {indent!r}"):
+            model.Message(1.0).to_json(indent)
 
 
 def test_what_could_be_read_is_kept() -> None:
