@@ -321,6 +321,14 @@ def test_what_cannot_be_read_is_told_with_its_place(said: list[Said], place: int
     assert violation.text.endswith(f" (byte {place})")
 
 
+# What nobody has told
+
+
+def test_a_simulation_that_was_never_told_to_begin_goes_on() -> None:
+    said: list[Said] = [*talk()[:2], Message(1.0), Message(1.0), Message(2.0, (submitted(),)), Message(2.0)]
+    assert broken(said) == ["simulation.not-begun"]
+
+
 # Doubt
 
 
