@@ -73,7 +73,7 @@ def workload(jobs: list[tuple[float, int, float, float]]) -> Workload:
 
 
 @pytest.mark.slow
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(
     first=own_jobs,
     second=own_jobs,
@@ -113,7 +113,7 @@ def test_no_host_is_given_twice_and_no_task_is_lost(
 
 
 @pytest.mark.slow
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(jobs=own_jobs, regulator=st.sampled_from(REGULATORS))
 def test_a_clusters_own_jobs_do_not_feel_campaigns(
     jobs: list[tuple[float, int, float, float]], regulator: Regulator

@@ -244,7 +244,7 @@ def test_a_signal_leaves_nothing_behind(tmp_path: Path, number: signal.Signals, 
 
 
 def test_nothing_is_left_behind_in_the_end(tmp_path: Path) -> None:
-    done = conformance("--timeout", "1", "--", *script(tmp_path))
+    done = conformance("--timeout", "0.3", "--", *script(tmp_path))
     assert done.status == 1
     assert left_over(tmp_path) == []
 

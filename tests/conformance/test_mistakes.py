@@ -123,7 +123,7 @@ def test_no_mistake_no_finding(name: str) -> None:
 def test_a_mistake_of_a_program_is_found(name: str) -> None:
     """The time-out is short; where it comes too soon, an answer is missing all the same."""
     with conformance.Command([*PLAIN, name]) as target:
-        report = conformance.find(target, timeout=0.5 if "edc.silent" in ALL[name] else 60)
+        report = conformance.find(target, timeout=0.3 if "edc.silent" in ALL[name] else 60)
     assert report.finding is not None
     assert report.finding.rule in ALL[name].split()
 

@@ -61,8 +61,7 @@ def test_every_table_has_a_class_and_every_class_a_table() -> None:
     assert sorted(set(classes()) - {"Value"}) == TABLES
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_fields_are_those_of_the_schema_in_its_order(name: str) -> None:
+def fields_are_those_of_the_schema_in_its_order(name: str) -> None:
     names = [field.name for field in fields_of(name)]
     inherited = ["timestamp"] if name in EVENTS else []
     assert list(classes()[name].__struct_fields__) == inherited + names
@@ -100,8 +99,7 @@ def hinted(hint: Any) -> set[Any]:
     return {None if hint is types.NoneType else hint}
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_annotations_are_what_the_schema_says(name: str) -> None:
+def annotations_are_what_the_schema_says(name: str) -> None:
     hints = typing.get_type_hints(classes()[name], localns={**vars(model), "ProcSet": procset.ProcSet})
     for field in fields_of(name):
         scalar = field.type.kind in SCALARS or field.type.kind == "enum"
@@ -165,8 +163,7 @@ def schema_default(field: reflection.Field) -> Any:
     return field.default
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_defaults_are_those_of_the_schema(name: str) -> None:
+def defaults_are_those_of_the_schema(name: str) -> None:
     ours = {
         field.name: NO_DEFAULT if field.required else field.default for field in msgspec.structs.fields(classes()[name])
     }
@@ -239,11 +236,18 @@ def documented(class_: type[Any]) -> list[str]:
     return re.findall(r"^    (\w+): \S", arguments[1], re.MULTILINE) if arguments else []
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_docstrings_explain_every_field(name: str) -> None:
+def docstrings_explain_every_field(name: str) -> None:
     class_ = classes()[name]
     assert (class_.__doc__ or "").strip()
     assert sorted(documented(class_)) == sorted(class_.__struct_fields__)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_class_is_what_the_schema_says(name: str) -> None:
+    fields_are_those_of_the_schema_in_its_order(name)
+    annotations_are_what_the_schema_says(name)
+    defaults_are_those_of_the_schema(name)
+    docstrings_explain_every_field(name)
 
 
 def test_everything_public_has_a_docstring() -> None:

@@ -311,10 +311,5 @@ def test_builder_and_both_formats_give_the_golden_message(name: str) -> None:
     built = builder.finish_message()
     assert model.Message.from_binary((GOLDENS / f"{name}.bin").read_bytes()) == built
     assert model.Message.from_json((GOLDENS / f"{name}.json").read_bytes()) == built
-
-
-@pytest.mark.parametrize("name", sorted(BUILT))
-def test_a_golden_message_survives_a_trip_in_both_formats(name: str) -> None:
-    message = model.Message.from_binary((GOLDENS / f"{name}.bin").read_bytes())
-    assert model.Message.from_binary(message.to_binary()) == message
-    assert model.Message.from_json(message.to_json()) == message
+    assert model.Message.from_binary(built.to_binary()) == built
+    assert model.Message.from_json(built.to_json()) == built
