@@ -71,6 +71,9 @@ DONE = {
 }
 """Those that only a program makes."""
 
+SLOW = {"Hangs"}
+"""What takes a time-out in each of many simulations."""
+
 ALL = {**SAID, **DONE}
 
 
@@ -119,7 +122,9 @@ def test_no_mistake_no_finding(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*DONE, "Dies"])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.minutes if name in SLOW else ()) for name in DONE]
+)
 def test_a_mistake_of_a_program_is_found(name: str) -> None:
     """The time-out is short; where it comes too soon, an answer is missing all the same."""
     with conformance.Command([*PLAIN, name]) as target:
