@@ -251,6 +251,10 @@ def test_some_of_many_jobs_are_listed(waiting: int, listed: str) -> None:
     ]
 
 
+def test_a_call_without_a_period_never_comes() -> None:
+    assert broken(talk(call(Periodic(0)), comes(), [])) == ["trigger.period-zero", "call.unasked"]
+
+
 # Probes
 
 

@@ -8,7 +8,7 @@ from replay import begins, ends, submitted
 from batprotocol import CallMeLaterEvent, DecodeError, EDCHelloEvent, ForceSimulationStopEvent, Message, OneShot, decode
 from batprotocol.edc import Scheduler, Session, Turn
 from batprotocol.edc.session import hello_message
-from batprotocol.errors import RuleViolation
+from batprotocol.errors import BuilderError, RuleViolation
 from batprotocol.wire import frames, json
 
 
@@ -29,6 +29,21 @@ def test_a_session_in_json() -> None:
     assert reply.events == (CallMeLaterEvent(call_me_later_id="later", when=OneShot(5)),)
     newer = '{"now": 5.0, "events": [], "a_field_of_a_newer_schema": 1}'
     assert talk.receive(newer.encode()) is not None
+
+
+@pytest.mark.parametrize("filled_in", [False, True])
+def test_nothing_can_be_said_once_it_was_answered(filled_in: bool) -> None:
+    """Whether or not anything had been said; and a turn that nobody said anything in is answered all the same."""
+    talk = session()
+    turn = talk.receive(begins().to_binary())
+    assert turn is not None
+    if filled_in:
+        turn.reply.add_call_me_later("later", OneShot(5))
+    assert len(decode(talk.answer()).events) == filled_in
+    assert turn.reply.is_finished
+    with pytest.raises(BuilderError, match="expected no RejectJobEvent before clear"):
+        turn.reply.add_reject_job("w0!1")
+    assert len(turn.reply) == filled_in
 
 
 @pytest.mark.parametrize(

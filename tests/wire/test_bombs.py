@@ -226,6 +226,25 @@ def test_the_readers_agree_on_bombs(bomb: Bomb) -> None:
             assert again.value.args[:3] == refused.value.args[:3]
 
 
+def test_how_far_strings_and_vectors_may_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All together, they have 16 times as many bytes as the message, and not one more."""
+    data = pointing_into(words(2_500), 4, PTASK, 40, "computation_vector")
+    spent = 0
+
+    def spend(self: reader._Reader, size: int, position: int) -> None:
+        nonlocal spent
+        spent += size
+
+    with monkeypatch.context() as counting:
+        counting.setattr(reader._Reader, "spend", spend)
+        reader.read(data)
+    data = data[: -(-spent // 16)]
+    reader.read(data)
+    assert spent == 16 * len(data), "so that it is just enough"
+    with pytest.raises(DecodeError, match=OVERLAP):
+        reader.read(data[:-1])
+
+
 MILLION = (21_739, 22)  # the widths of fork-joins that make just so many tables of a message
 ALMOST = (2_551, 195)  # two less
 CALL = CallMeLaterEvent(call_me_later_id="c", when=OneShot(1))  # three tables

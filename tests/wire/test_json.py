@@ -329,6 +329,8 @@ def of_reject(field: str) -> str:
     return f'{{"now": 1, "events": [{{"event_type": "RejectJobEvent", "event": {{{field}}}}}]}}'
 
 
+OF_JOB = '{"events": [{"event_type": "RegisterJobEvent", "event": {"job_id": "", "job": {"resource_request": true}}}]}'
+OF_TRIGGER = '{"events": [{"event_type": "TriggerProbeEvent", "event": {"probe_id": "", "force_data_emission": "x"}}]}'
 FOUND = "expected '{' to open a Message, found 'abcdefghijklmnopqrst'"
 """What is found is shown up to its twentieth character."""
 
@@ -364,6 +366,8 @@ FOUND = "expected '{' to open a Message, found 'abcdefghijklmnopqrst'"
         ),
         (of_reject('"job_id": "\\ud83d\\u00"'), "events[0].event.job_id", "\\u00", "expected hexadecimal digits after"),
         ("abcdefghijklmnopqrstuvwxyz", "", "abc", FOUND),
+        (OF_JOB, "events[0].event.job.resource_request", "true", "expected an integer (uint32), found 'true'"),
+        (OF_TRIGGER, "events[0].event.force_data_emission", '"x"', "expected true or false, found 'x'"),
         (of_reject('"job_id": "abc'), "events[0].event.job_id", '"abc', "the string does not end"),
         (
             of_reject('"job_id": "\n"'),
