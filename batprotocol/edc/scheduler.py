@@ -12,8 +12,9 @@ from typing import Any, Final
 from batprotocol import model
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
 from batprotocol.edc.attending import Attendant
+from batprotocol.edc.greeting import hello_message
 from batprotocol.edc.reply import Reply, Verdicts, logger
-from batprotocol.edc.session import LAST_EVENTS, Session, Turn, hello_message
+from batprotocol.edc.session import LAST_EVENTS, Session, Turn
 from batprotocol.errors import BuilderError, SchedulerError, shown
 from batprotocol.methods import expect_known, expect_method, is_computed
 

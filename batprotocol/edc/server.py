@@ -14,8 +14,9 @@ from contextlib import suppress
 from typing import Final
 
 from batprotocol.conversation import DEFAULT_RULE_SET
+from batprotocol.edc.greeting import hello_message
 from batprotocol.edc.reply import logger
-from batprotocol.edc.session import Session, Turn, hello_message
+from batprotocol.edc.session import Session, Turn
 from batprotocol.errors import DecodeError, PeerGone, PeerSilent
 from batprotocol.model import Direction, EDCRequestedSimulationFeatures
 from batprotocol.recording import Recorder

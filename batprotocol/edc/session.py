@@ -15,10 +15,10 @@ from mypy_extensions import mypyc_attr
 
 from batprotocol.builder import MessageBuilder
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
+from batprotocol.edc.greeting import hello_message
 from batprotocol.edc.reply import Reply, Verdicts
 from batprotocol.errors import DecodeError, ProtocolError
 from batprotocol.model import (
-    EDCRequestedSimulationFeatures,
     ExecuteJobEvent,
     KillJobsEvent,
     Message,
@@ -27,7 +27,7 @@ from batprotocol.model import (
 )
 from batprotocol.wire import FORMATS, detect, frames, json
 
-__all__ = ["LAST_EVENTS", "Session", "Turn", "hello_message"]
+__all__ = ["LAST_EVENTS", "Session", "Turn"]
 
 LAST_EVENTS: Final = frozenset([SimulationEndsEvent, SimulationErrorEvent])
 """With any of these, the simulation is over: the reply to it is the last one."""
@@ -278,12 +278,3 @@ class Session:
         self.owes_reply = False
         self._turn = None
         self.is_over = self._ending
-
-
-def hello_message(
-    name: str, version: str, commit: str = "", features: EDCRequestedSimulationFeatures | None = None
-) -> Message:
-    """The first message of a decision component; the arguments are those of `MessageBuilder.add_edc_hello`."""
-    builder = MessageBuilder()
-    builder.add_edc_hello(name, version, commit, features)
-    return builder.finish_message()

@@ -239,7 +239,8 @@ def test_without_the_extension_the_package_works_all_the_same() -> None:
         "assert batprotocol.decode(message.to_binary()) == message == batprotocol.decode(message.to_json().encode())\n"
         "print(binary.ENGINE, *binary.ENGINES)"
     )
-    assert _python(code).stdout == "python python\n"
+    for wanted in "", "python":
+        assert _python(code, BATPROTOCOL_ENGINE=wanted).stdout == "python python\n"
     assert "no native engine here" in _python(code, BATPROTOCOL_ENGINE="native").stderr
 
 
