@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import json
 import math
-import random
-from contextlib import suppress
 from typing import Any
 
-import msgspec
 import pytest
 from engines import each_engine, needs_native
 from exact import as_printed, exact, one_nan, unsigned_zero
@@ -400,41 +396,6 @@ def test_offsets_count_bytes() -> None:
         with pytest.raises(DecodeError) as refused:
             model.Message.from_json(form)
         assert refused.value.offset == text.encode().index(b'"x"')
-
-
-WRONG: list[Any] = ["x", "", b"", None, [], (), {}, -1, 300, 2**70, 1.5, math.nan, object(), "\ud800"]
-
-
-@given(bat.events(), st.randoms())
-def test_whatever_a_field_holds_it_is_written_or_refused(event: model.Event, chance: random.Random) -> None:
-    broken = copy.deepcopy(event)
-    values: list[model.Value] = [broken]
-    for value in values:
-        parts = [getattr(value, name) for name in value.__struct_fields__]
-        values += [part for part in parts if isinstance(part, model.Value)]
-    place = chance.choice([value for value in values if value.__struct_fields__])
-    name = chance.choice(place.__struct_fields__)
-    for wrong in WRONG:
-        msgspec.structs.force_setattr(place, name, wrong)
-        for _, indent in itertools.product(each_engine(), (None, 2)):
-            with suppress(EncodeError):
-                model.Message(1.0, (broken,)).to_json(indent)
-
-
-@pytest.mark.parametrize("wrong", ["x", "", b"", math.nan, 1.5, None])
-def test_what_is_no_number_of_an_enum_is_named(wrong: Any) -> None:
-    message = model.Message(1.0, (model.JobCompletedEvent(job_id="j", state=wrong),))
-    for _, indent in itertools.product(each_engine(), (None, 2)):
-        with pytest.raises(EncodeError) as refused:
-            message.to_json(indent)
-        assert refused.value.path == "events[0].event.state"
-
-
-@pytest.mark.parametrize("indent", [-1, -2, "2", 1.0, True])
-def test_an_indent_is_a_number_of_spaces(indent: Any) -> None:
-    for _ in each_engine():
-        with pytest.raises(EncodeError, match=f"indent: expected a number of spaces or None, got {indent!r}"):
-            model.Message(1.0).to_json(indent)
 
 
 def test_what_could_be_read_is_kept() -> None:
