@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from math import isfinite
+from math import inf
 from typing import Final
 
 from mypy_extensions import mypyc_attr
@@ -188,6 +188,7 @@ class Session:
             DecodeError: these bytes are not what Batsim should send now.
             RuleViolation: the simulation could not go on after the reply.
         """
+        self.owes_reply = True
         attend(self.hear(self._decoded(frame)))
         return self._encode(self.say())
 
@@ -248,9 +249,10 @@ class Session:
         return [job_id for job_id in dict.fromkeys((*self.conversation.killable, *killed)) if job_id not in executed]
 
     def _note(self, message: Message) -> None:
-        if not isfinite(message.now):
-            raise DecodeError(f"{self._place}: expected a finite number, found {message.now}", "now")
-        self._now = message.now
+        now = message.now
+        if not -inf < now < inf:
+            raise DecodeError(f"{self._place}: expected a finite number, found {now}", "now")
+        self._now = now
         for event in message.events:
             if type(event) in LAST_EVENTS:
                 self._ending = True

@@ -31,6 +31,19 @@ def test_a_session_in_json() -> None:
     assert talk.receive(newer.encode()) is not None
 
 
+def test_a_whole_turn_at_once() -> None:
+    def attend(turn: Turn) -> None:
+        turn.reply.add_call_me_later("later", OneShot(5))
+
+    talk = session()
+    reply = CallMeLaterEvent(call_me_later_id="later", when=OneShot(5))
+    assert decode(talk.exchange(begins().to_binary(), attend)).events == (reply,)
+    assert not talk.owes_reply
+    with pytest.raises(DecodeError, match="message 4 of the simulator"):
+        talk.exchange(b"garbage", attend)
+    assert talk.owes_reply
+
+
 @pytest.mark.parametrize("filled_in", [False, True])
 def test_nothing_can_be_said_once_it_was_answered(filled_in: bool) -> None:
     """Whether or not anything had been said; and a turn that nobody said anything in is answered all the same."""
