@@ -42,11 +42,11 @@ on_signal(int number)
         signal(number, SIG_DFL);
         raise(number); /* once this handler has returned */
     }
-    else {
+    else if (pthread_equal(pthread_self(), worker)) {
         pythons[number == SIGINT ? 0 : 1](number);
-        if (!pthread_equal(pthread_self(), worker)) {
-            pthread_kill(worker, number); /* what it waits for is to be interrupted */
-        }
+    }
+    else {
+        pthread_kill(worker, number); /* what it waits for is to be interrupted; and Python is to be told once */
     }
     errno = error;
 }
