@@ -137,7 +137,7 @@ def test_what_is_found_is_saved_in_the_format_that_is_wanted(tmp_path: Path, for
 
 
 def test_what_can_be_survived_can_be_ignored() -> None:
-    """Without the option, it is a finding: `test_mistakes.py`."""
+    assert conformance("--quiet", "--", *PLAIN, "UsesStorages").status == 1
     done = conformance("--examples", "25", "--ignore", "job.host-stores", "--", *PLAIN, "UsesStorages")
     assert done.status == 0, done.out
     assert "not wrong, but worth a look: job.host-stores" in done.out

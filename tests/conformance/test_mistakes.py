@@ -123,7 +123,7 @@ def test_no_mistake_no_finding(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.minutes if name in SLOW else ()) for name in DONE]
+    "name", [pytest.param(name, marks=pytest.mark.minutes if name in SLOW else ()) for name in (*DONE, "Dies")]
 )
 def test_a_mistake_of_a_program_is_found(name: str) -> None:
     """The time-out is short; where it comes too soon, an answer is missing all the same."""

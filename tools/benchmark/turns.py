@@ -139,7 +139,8 @@ def one_round(scheduler: Scheduler, said: Sequence[bytes], endpoint: str, format
     session.hear_init("")
     session.answer()
     attend = attend_to(scheduler)
-    timed, quiet = _TimedConversation(session.conversation), isinstance(scheduler, NoOp)
+    timed: Any = _TimedConversation(session.conversation)
+    quiet = isinstance(scheduler, NoOp)
     channel = Channel(endpoint)
     peer = multiprocessing.get_context("spawn").Process(target=play, args=(said, channel.endpoint))
     peer.start()
@@ -161,7 +162,7 @@ def one_round(scheduler: Scheduler, said: Sequence[bytes], endpoint: str, format
             t3 = clock()
             reply = None if quiet else turn.reply  # which is made when it is asked for
             if reply is not None:
-                reply._conversation = timed  # type: ignore[assignment]
+                reply._conversation = timed
             t4 = clock()
             attend(turn)
             t5 = clock()
