@@ -15,7 +15,7 @@ from typing import Any
 
 from compile_schema import CompileError, ensure
 from compiled import is_wanted
-from in_place import ENGINE, LIBRARY, place_compiled
+from in_place import ENGINE, LIBRARY, LINK, place_compiled
 from setuptools import build_meta
 
 __all__ = [
@@ -70,6 +70,8 @@ def build_wheel(wheel_directory: str, *arguments: Any, **options: Any) -> str:
     missing = place_compiled(Path(wheel_directory, wheel), Path(__file__).resolve().parent.parent)
     if ENGINE in missing:
         print("batprotocol: there is no native engine in this wheel, the slower one in Python serves")
+    if LINK in missing:
+        print("batprotocol: there are no native links in this wheel, messages go through pyzmq's own methods")
     if LIBRARY in missing:
         print("batprotocol: there is no library for Batsim in this wheel, schedulers run over the socket only")
     return wheel

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Run a Python script with the native engine compiled with AddressSanitizer and UndefinedBehaviorSanitizer.
+"""Run a Python script with the modules in C compiled with AddressSanitizer and UndefinedBehaviorSanitizer.
 
     python tools/sanitized.py tools/fuzz.py --seconds 60
 
-The engine is compiled anew into a temporary folder; the one that is installed stays as it is. It takes gcc.
+They are compiled anew into a temporary folder; what is installed stays as it is. It takes gcc.
 """
 
 from __future__ import annotations
@@ -16,32 +16,34 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = sorted((ROOT / "batprotocol" / "wire" / "native").glob("*.c"))
-MODULE = "batprotocol.wire._native"
+MODULES = {
+    "batprotocol.wire._native": ROOT / "batprotocol" / "wire" / "native",
+    "batprotocol.sockets._link": ROOT / "batprotocol" / "sockets" / "native",
+}
+"""Where the sources of each of them are."""
 
-# Run in the child: the sanitized module takes the place of the installed one before anything imports it.
+# Run in the child: the sanitized modules take the places of the installed ones before anything imports them.
 _BOOTSTRAP = f"""
 import importlib.machinery, importlib.util, runpy, sys
-library, script, *arguments = sys.argv[1:]
-loader = importlib.machinery.ExtensionFileLoader({MODULE!r}, library)
-module = importlib.util.module_from_spec(importlib.util.spec_from_loader({MODULE!r}, loader))
-loader.exec_module(module)
-sys.modules[{MODULE!r}] = module
+folder, script, *arguments = sys.argv[1:]
+for name in {list(MODULES)!r}:
+    loader = importlib.machinery.ExtensionFileLoader(name, f"{{folder}}/{{name.rpartition('.')[2]}}.so")
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    sys.modules[name] = module
 sys.argv = [script, *arguments]
 runpy.run_path(script, run_name="__main__")
 """
 
 
-def compile_engine(folder: Path) -> Path:
-    """Compile the native engine with both sanitizers; return the library."""
-    library = folder / "_native.so"
-    include = [sysconfig.get_path("include"), ROOT / "generated" / "_schema", ROOT / "batprotocol" / "wire" / "native"]
+def compile_modules(folder: Path) -> None:
+    """Compile the modules with both sanitizers."""
     flags = ["-g", "-O1", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    subprocess.run(
-        ["gcc", *flags, "-shared", "-fPIC", *(f"-I{path}" for path in include), *map(str, SOURCES), "-o", str(library)],
-        check=True,
-    )
-    return library
+    for name, place in MODULES.items():
+        include = [f"-I{path}" for path in (sysconfig.get_path("include"), ROOT / "generated" / "_schema", place)]
+        sources = [str(path) for path in sorted(place.glob("*.c"))]
+        library = folder / f"{name.rpartition('.')[2]}.so"
+        subprocess.run(["gcc", *flags, "-shared", "-fPIC", *include, *sources, "-o", str(library)], check=True)
 
 
 def _runtime(name: str) -> str:
@@ -50,9 +52,9 @@ def _runtime(name: str) -> str:
 
 
 def run(command: list[str]) -> int:
-    """Run a script and its arguments with the sanitized engine; return its exit status."""
+    """Run a script and its arguments with the sanitized modules; return its exit status."""
     with tempfile.TemporaryDirectory() as folder:
-        library = compile_engine(Path(folder))
+        compile_modules(Path(folder))
         environment = {
             **os.environ,
             # Python does not free all its memory at its end, so leaks are for test_native.py and tools/soak.py to find.
@@ -62,7 +64,7 @@ def run(command: list[str]) -> int:
             "PYTHONMALLOC": "malloc",
             "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
         }
-        return subprocess.run([sys.executable, "-c", _BOOTSTRAP, str(library), *command], env=environment).returncode
+        return subprocess.run([sys.executable, "-c", _BOOTSTRAP, folder, *command], env=environment).returncode
 
 
 if __name__ == "__main__":

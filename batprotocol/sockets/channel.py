@@ -13,13 +13,14 @@ import logging
 import os
 import struct
 from contextlib import suppress
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import zmq
 import zmq.asyncio
 
 from batprotocol.errors import DecodeError
 from batprotocol.sockets.endpoints import identity, is_ipv6, path_of, refuse_bad_endpoint
+from batprotocol.sockets.link import Route, new_link
 
 __all__ = ["Channel"]
 
@@ -39,17 +40,14 @@ _REASONS: dict[int | None, str] = {
 """What is meant by what libzmq says when it cannot bind."""
 
 _EVENT = struct.Struct("=Hi")
-_MORE: Final = int(zmq.SNDMORE)
-
-Route: TypeAlias = tuple[bytes, ...]
-"""What a reply must begin with to reach the peer: the connection's number, any proxies, and an empty frame."""
+_NOW = int(zmq.NOBLOCK)
 
 
 class _Request(NamedTuple):
     """A message as it came: the way back, the frames, and the file descriptor of its connection."""
 
     route: Route
-    frames: list[zmq.Frame]
+    frames: list[bytes]
     connection: int | None
 
 
@@ -74,17 +72,13 @@ class Channel:
         self._socket.linger = LINGER
         self._socket.rcvtimeo = max(1, round(self.tick * 1000))
         self._socket.ipv6 = is_ipv6(endpoint)
-        self._take = self._socket.recv
-        self._give = super(zmq.Socket, self._socket).send  # pyzmq wraps it to take more arguments: three times a reply
+        self._link = new_link(self._socket)
         self._monitor = self._socket.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
         self._connected: set[int] = set()
         self._waiting: dict[Route, _Request] = {}
         self._peer: Route = ()
-        self._source: bytes | None = None
         self._connection: int | None = None
         self._peer_is_gone = False
-        self._asked = False
-        self._half_sent = False
         self._file: tuple[int, int] | None = None
         try:
             self._socket.bind(endpoint)
@@ -97,98 +91,59 @@ class Channel:
 
     # Frames
 
-    def receive(self) -> bytes | None:
-        """The next message, or None after a tick without one. `DecodeError` if it has more than one frame."""
-        return self._received(0)
-
     def receive_now(self) -> bytes | None:
         """The next message, or None if none has arrived. `DecodeError` if it has more than one frame."""
-        return self._received(zmq.NOBLOCK)
+        return self.receive(_NOW)
 
-    def _received(self, flags: int) -> bytes | None:
+    def receive(self, flags: int = 0) -> bytes | None:
+        """The next message, or None after a tick without one. `DecodeError` if it has more than one frame."""
         if not self._peer:
             self._follow_connections()
             if self._waiting:
                 return self._meet(self._waiting.pop(next(iter(self._waiting))))
         while True:
-            try:
-                source = self._take(flags)
-            except zmq.Again:
-                return None
-            self._asked = True  # from here on, even if a signal comes before the rest of the message is read
-            if source != self._source:
-                parts = self._parts(self._take(0, False))
-            else:  # what happens but once in a simulation: no more is asked of libzmq than what must be known
-                part = self._take(zmq.NOBLOCK)
-                if not part:
-                    try:
-                        frame = self._take(zmq.NOBLOCK, False)
-                    except zmq.Again:  # there was nothing but the empty frame
-                        self._asked = False
-                        return None
-                    return self._single(self._parts(frame)) if frame.more else frame.bytes
-                parts = [zmq.Frame(part)]
-                if self._socket.getsockopt(zmq.RCVMORE):
-                    parts += self._parts(self._take(0, False))
-            request = self._request(source, parts)
+            arrived = self._link.receive(self._peer, flags)
+            if arrived is None or isinstance(arrived, bytes):
+                return arrived
+            request = self._request(*arrived)
             if request is not None and (not self._peer or request.route == self._peer):
                 return self._meet(request)
-            self._asked = False
+            self._link.asked = False
             if request is None or request.route in self._waiting:  # nobody that waits for an answer says that
                 return None
             self._waiting[request.route] = request
             logger.warning("another simulator at %s waits until this simulation has ended", self.endpoint)
 
-    def _parts(self, part: zmq.Frame) -> list[zmq.Frame]:
-        parts = [part]
-        while parts[-1].more:
-            parts.append(self._take(0, False))
-        return parts
-
-    def _request(self, source: bytes, parts: list[zmq.Frame]) -> _Request | None:
+    def _request(self, parts: list[bytes], connection: int | None) -> _Request | None:
         """A message, None if it is not one that asks for an answer: its route ends with an empty frame."""
-        end = next((index for index, part in enumerate(parts) if not len(part)), len(parts))
-        if end + 1 >= len(parts):
-            return None
         self._follow_connections()
-        connection = None
-        with suppress(zmq.ZMQError):
-            connection = int(str(parts[-1].get(zmq.SRCFD)))
-        return _Request((source, *(part.bytes for part in parts[: end + 1])), parts[end + 1 :], connection)
+        if b"" not in parts[1:-1]:
+            return None
+        end = parts.index(b"", 1) + 1
+        return _Request(tuple(parts[:end]), parts[end:], connection)
 
     def _meet(self, request: _Request) -> bytes:
         """Whoever says this is the peer from now on."""
         if self._peer != request.route:
             self._peer = request.route
-            self._source = request.route[0] if len(request.route) == 2 else None
             self._connection = request.connection
             self._peer_is_gone = request.connection is not None and request.connection not in self._connected
-        self._asked = True
-        return self._single(request.frames)
-
-    def _single(self, frames: list[zmq.Frame]) -> bytes:
-        if len(frames) > 1:
-            raise DecodeError(f"a message is one frame, the simulator sent one of {len(frames)}")
-        return frames[0].bytes
+        self._link.asked = True
+        if len(request.frames) > 1:
+            raise DecodeError(f"a message is one frame, the simulator sent one of {len(request.frames)}")
+        return request.frames[0]
 
     def send(self, data: bytes) -> None:
         """Send a reply."""
-        give = self._give
-        if self._half_sent:  # a signal came in the middle of sending: this ends what was begun
-            give(data)
-        self._half_sent = True
-        for part in self._peer:
-            give(part, _MORE)
-        give(data)
-        self._half_sent = self._asked = False
+        self._link.send(self._peer, data)
 
     @property
     def owes_reply(self) -> bool:
         """Whether a message was received that is not answered yet, if only the beginning of it."""
         while self._socket.getsockopt(zmq.RCVMORE):
-            self._asked = True
-            self._take(zmq.NOBLOCK)
-        return self._asked and bool(self._peer)
+            self._link.asked = True
+            self._socket.recv(_NOW)
+        return self._link.asked and bool(self._peer)
 
     def wait(self, seconds: float) -> None:
         """Wait for a message to arrive, or for so many seconds."""
@@ -215,8 +170,8 @@ class Channel:
     def forget_peer(self) -> None:
         """A new simulation is to begin: who waits longest is the peer, or else whoever sends the next message."""
         self._peer = ()
-        self._source = self._connection = None
-        self._peer_is_gone = self._asked = False
+        self._connection = None
+        self._peer_is_gone = self._link.asked = False
 
     def is_peer_gone(self) -> bool:
         """Whether the connection was closed that the first message came through."""
@@ -252,5 +207,6 @@ class Channel:
         with suppress(zmq.ZMQError):
             self._socket.disable_monitor()
         self._monitor.close(linger=0)
+        self._link.close()
         self._socket.close()
         self._context.term()

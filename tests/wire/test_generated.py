@@ -18,7 +18,7 @@ from support import ROOT
 
 sys.path.append(str(ROOT / "tools"))
 
-from in_place import ENGINE, LIBRARY, place_compiled
+from in_place import ENGINE, LIBRARY, LINK, place_compiled
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow
@@ -194,12 +194,12 @@ def test_a_schema_that_flatc_refuses(copy: Path) -> None:
 
 def test_the_source_tree_gets_what_was_compiled_for_the_wheel(tmp_path: Path) -> None:
     """In a clone, it is the source tree that Python imports."""
-    engine, library = f"{ENGINE}.cpython-39.so", LIBRARY
-    placed = [tmp_path / engine, tmp_path / library]
+    engine, link, library = f"{ENGINE}.cpython-39.so", f"{LINK}.cpython-39.so", LIBRARY
+    placed = [tmp_path / engine, tmp_path / link, tmp_path / library]
     for file in placed:
         file.parent.mkdir(parents=True)
     wheels = {
-        "both.whl": [engine, library, "batprotocol/py.typed"],
+        "all.whl": [engine, link, library, "batprotocol/py.typed"],
         "library.whl": [library, "batprotocol/py.typed"],
         "none.whl": ["batprotocol/py.typed"],
     }
@@ -207,10 +207,10 @@ def test_the_source_tree_gets_what_was_compiled_for_the_wheel(tmp_path: Path) ->
         with zipfile.ZipFile(tmp_path / wheel, "w") as archive:
             for member in members:
                 archive.writestr(member, b"compiled")
-    assert place_compiled(tmp_path / "both.whl", tmp_path, ".cpython-39.so") == []
-    assert [file.read_bytes() for file in placed] == [b"compiled", b"compiled"]
-    assert place_compiled(tmp_path / "both.whl", tmp_path, ".cpython-38.so") == [ENGINE]
-    assert place_compiled(tmp_path / "library.whl", tmp_path, ".cpython-39.so") == [ENGINE]
-    assert [file.exists() for file in placed] == [False, True]
-    assert place_compiled(tmp_path / "none.whl", tmp_path, ".cpython-39.so") == [ENGINE, LIBRARY]
-    assert [list(file.parent.glob("*.so*")) for file in placed] == [[], []]
+    assert place_compiled(tmp_path / "all.whl", tmp_path, ".cpython-39.so") == []
+    assert [file.read_bytes() for file in placed] == [b"compiled"] * 3
+    assert place_compiled(tmp_path / "all.whl", tmp_path, ".cpython-38.so") == [ENGINE, LINK]
+    assert place_compiled(tmp_path / "library.whl", tmp_path, ".cpython-39.so") == [ENGINE, LINK]
+    assert [file.exists() for file in placed] == [False, False, True]
+    assert place_compiled(tmp_path / "none.whl", tmp_path, ".cpython-39.so") == [ENGINE, LINK, LIBRARY]
+    assert [list(file.parent.glob("*.so*")) for file in placed] == [[], [], []]

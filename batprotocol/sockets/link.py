@@ -1,0 +1,118 @@
+"""Whole messages through a ROUTER socket: received, with the frames that lead back to whoever sent them, and sent.
+
+There are two of them, which do the same: one in C, where it was compiled, with one call of libzmq's for each frame, and
+one in Python. Neither knows who may speak, nor what is said.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, Protocol, TypeAlias
+
+import zmq
+
+__all__ = ["LINKS", "Arrived", "Link", "PythonLink", "Route", "new_link"]
+
+Route: TypeAlias = tuple[bytes, ...]
+"""What a message begins with: the number of the connection, any proxies, and an empty frame."""
+
+Arrived: TypeAlias = bytes | tuple[list[bytes], int | None] | None
+"""The one frame that was left behind the route; or all frames of another message, and the file descriptor of its
+connection; or None, if no message has arrived."""
+
+_MORE: Final = int(zmq.SNDMORE)
+_NOW: Final = int(zmq.NOBLOCK)
+
+
+class Link(Protocol):
+    """Messages through a ROUTER socket.
+
+    Attributes:
+        asked: whether a message was received, if only the beginning of it, after which none was sent.
+    """
+
+    asked: bool
+
+    def receive(self, route: Route, flags: int, /) -> Arrived:
+        """The next message, after as long as the socket waits.
+
+        Args:
+            route: what it is expected to begin with.
+            flags: `zmq.NOBLOCK` not to wait.
+
+        Whatever a signal's handler raises meanwhile leaves it; `asked` then tells whether something was received.
+        """
+
+    def send(self, route: Route, data: bytes, /) -> None:
+        """Send a message of one frame behind its route."""
+
+    def close(self) -> None:
+        """Give the socket up, before it is closed."""
+
+
+class PythonLink:
+    """A `Link` of what pyzmq has."""
+
+    def __init__(self, socket: zmq.Socket[Any], /) -> None:
+        self.asked = False
+        self._take = socket.recv
+        self._give = super(zmq.Socket, socket).send  # pyzmq wraps it to take more arguments: three times a reply
+        self._half_sent = False
+
+    def receive(self, route: Route, flags: int, /) -> Arrived:
+        take = self._take
+        try:
+            source = take(flags)
+        except zmq.Again:
+            return None
+        self.asked = True  # from here on, even if a signal comes before the rest of the message is read
+        parts = [source]
+        frame = take(_NOW, False)
+        while frame.more:
+            parts.append(frame.bytes)
+            frame = take(_NOW, False)
+        if tuple(parts) == route:
+            return frame.bytes
+        connection = None
+        with suppress(zmq.ZMQError):
+            connection = int(str(frame.get(zmq.SRCFD)))
+        return [*parts, frame.bytes], connection
+
+    def send(self, route: Route, data: bytes, /) -> None:
+        give = self._give
+        if self._half_sent:  # a signal came in the middle of sending: this ends what was begun
+            give(data)
+        self._half_sent = True
+        for part in route:
+            give(part, _MORE)
+        give(data)
+        self._half_sent = self.asked = False
+
+    def close(self) -> None:
+        """Nothing is to be given up."""
+
+
+def _native() -> Callable[[zmq.Socket[Any]], Link]:
+    from batprotocol.sockets import _link
+
+    library = sys.modules[zmq.backend.Socket.__module__].__file__  # it has libzmq in it, or is linked to it
+    _link.bind(library or "", zmq.ZMQError)
+    return _link.Link
+
+
+def _at_hand() -> dict[str, Callable[[zmq.Socket[Any]], Link]]:
+    with suppress(ImportError):
+        return {"native": _native(), "python": PythonLink}
+    return {"python": PythonLink}
+
+
+LINKS: Final = _at_hand()
+"""The links at hand, the best one first: "native" where it was compiled and finds pyzmq's libzmq, "python" always."""
+
+
+def new_link(socket: zmq.Socket[Any]) -> Link:
+    """The best link there is to this ROUTER socket."""
+    best, *_ = LINKS.values()
+    return best(socket)
