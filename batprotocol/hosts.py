@@ -10,7 +10,15 @@ from operator import index
 from typing import Any, Final
 
 from batprotocol.errors import HostsError, HostSetError, shown
-from batprotocol.model.hosts import AnyHosts, FrozenHosts, HostSet, Intervals, frozen_hosts, frozen_intervals
+from batprotocol.model.hosts import (
+    AnyHosts,
+    FrozenHosts,
+    HostSet,
+    Intervals,
+    frozen_hosts,
+    frozen_intervals,
+    seen_hosts,
+)
 
 __all__ = ["MOST_HOSTS", "FrozenHosts", "Hosts"]
 
@@ -106,7 +114,9 @@ class Hosts(AnyHosts):
             intervals.append((first, end - 1))
         self._first = end
         self._size -= count
-        return FrozenHosts(tuple(intervals), count)
+        taken = tuple(intervals)
+        seen = seen_hosts(taken)  # it has its text already
+        return FrozenHosts(taken, count) if seen is None else seen
 
     def take_contiguous(self, count: int) -> FrozenHosts:
         """Take the first hosts in a row that are free.
@@ -134,7 +144,9 @@ class Hosts(AnyHosts):
         free[first:end] = _TAKEN[count] if count < _SMALL else bytearray(count)
         self._row, self._row_from = count, end
         self._size -= count
-        return FrozenHosts(((first, end - 1),), count)
+        taken = ((first, end - 1),)
+        seen = seen_hosts(taken)
+        return FrozenHosts(taken, count) if seen is None else seen
 
     def take_these(self, hosts: HostSet) -> FrozenHosts:
         """Take certain hosts.

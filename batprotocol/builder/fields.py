@@ -12,7 +12,7 @@ from typing import Any, Final, SupportsIndex
 
 from batprotocol import model
 from batprotocol.errors import BuilderError, shown
-from batprotocol.model.hosts import frozen_hosts
+from batprotocol.model.hosts import FrozenHosts, frozen_hosts
 
 __all__ = [
     "commit",
@@ -133,6 +133,8 @@ def host_set(value: Any, path: str) -> str:
 
 
 def some_hosts(value: Any, path: str) -> str:
+    if type(value) is FrozenHosts and value.size and value.intervals[-1][1] <= _LAST_HOST:  # what Hosts give
+        return value._text or value.text
     hosts = host_set(value, path)
     if not hosts:
         raise BuilderError(f"expected at least one host, got {value!r}", path)

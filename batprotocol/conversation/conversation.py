@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Final
 
 from intervaltree import IntervalTree
 from mypy_extensions import mypyc_attr
@@ -15,7 +16,7 @@ from mypy_extensions import mypyc_attr
 from batprotocol import model
 from batprotocol.conversation import events, jobs, reading, simulation, times
 from batprotocol.conversation.automaton import Expected, Phase, Registration
-from batprotocol.conversation.known_jobs import JobRecord
+from batprotocol.conversation.known_jobs import JobRecord, JobsById
 from batprotocol.conversation.reading import Said
 from batprotocol.conversation.rules import CATALOGUE, DEFAULT_RULE_SET, Violation
 from batprotocol.conversation.state import CallRecord, HostRecord, ProbeRecord, State
@@ -25,9 +26,14 @@ from batprotocol.wire import frames
 __all__ = ["Conversation"]
 
 # Looking up a member of an enum, or of another module, costs more than most of what is done with it here.
-_BEGIN, _RUN, _END = Phase.BEGIN, Phase.RUN, Phase.END
-_BATSIM_SPEAKS, _REPLY_IS_DUE = Expected.BATSIM, Expected.REPLY
-_READERS, _FROM_BATSIM, _FROM_EDC = events.READERS, events.FROM_BATSIM, events.FROM_EDC
+_BEGIN: Final = Phase.BEGIN
+_RUN: Final = Phase.RUN
+_END: Final = Phase.END
+_BATSIM_SPEAKS: Final = Expected.BATSIM
+_REPLY_IS_DUE: Final = Expected.REPLY
+_READERS: Final = events.READERS
+_FROM_BATSIM: Final = events.FROM_BATSIM
+_FROM_EDC: Final = events.FROM_EDC
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -132,7 +138,7 @@ class Conversation:
         Of a job that has ended, all is known until Batsim speaks again; from then on only that there was one of this
         name (`state`), and how it ended (`final`): `job`, `allocation` and `since` are None, `profile_id` is "".
         """
-        return self._state.jobs
+        return JobsById(self._state.jobs)
 
     @property
     def profiles(self) -> Mapping[str, model.Profile | None]:

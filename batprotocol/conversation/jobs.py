@@ -46,12 +46,12 @@ _SPREAD: Final = model.PredefinedExecutorPlacementStrategy.SpreadOverHostsFirst
 
 def check_id(state: State, job_id: str, path: str) -> None:
     """Report an id that does not have exactly one exclamation mark."""
-    if job_id not in state.jobs and job_id.count("!") != 1:
+    if job_id.count("!") != 1 and state.jobs.get(job_id) is None:
         state.report("job.id-format", path, f"{shown(job_id)} is not of the form 'workload!job'")
 
 
 def _known(state: State, job_id: str, path: str) -> JobRecord | None:
-    record = state.jobs.live.get(job_id) or state.jobs.get(job_id)
+    record = state.jobs.get(job_id)
     if record is None:
         state.report("job.unknown", path, f"there is no job {shown(job_id)}: it was not submitted, or not yet")
     return record
@@ -80,7 +80,7 @@ def execute(state: State, event: model.ExecuteJobEvent) -> None:
     record = _known(state, event.job_id, "job_id")
     if record is None:
         return
-    after = record.state.steps.get(model.ExecuteJobEvent)
+    after = record.state.steps.get(type(event))
     if after is None or record.job is None:
         _refuse(state, "job.execute-state", "job_id", event.job_id, f"cannot be executed: it is {record.state.meaning}")
         return
@@ -141,7 +141,7 @@ def reject(state: State, event: model.RejectJobEvent) -> None:
     record = _known(state, event.job_id, "job_id")
     if record is None:
         return
-    after = record.state.steps.get(model.RejectJobEvent)
+    after = record.state.steps.get(type(event))
     if after is None:
         _refuse(state, "job.reject-state", "job_id", event.job_id, f"cannot be rejected: it is {record.state.meaning}")
         return
@@ -257,8 +257,8 @@ def submitted(state: State, event: model.JobSubmittedEvent) -> None:
 
 def completed(state: State, event: model.JobCompletedEvent) -> None:
     """JobCompletedEvent: a job that ran has ended, and is forgotten."""
-    record = state.jobs.live.get(event.job_id) or state.jobs.get(event.job_id)
-    after = None if record is None else record.state.steps.get(model.JobCompletedEvent)
+    record = state.jobs.get(event.job_id)
+    after = None if record is None else record.state.steps.get(type(event))
     if record is None or after is None:
         status = (JobState.UNKNOWN if record is None else record.state).meaning
         _refuse(state, "job.completed-not-running", "job_id", event.job_id, f"ends, but it is {status}")

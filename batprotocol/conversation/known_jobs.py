@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, overload
 
-import msgspec
 from mypy_extensions import mypyc_attr
 
 from batprotocol import model
@@ -18,12 +17,13 @@ from batprotocol.conversation.automaton import JobState
 if TYPE_CHECKING:
     from procset import ProcSet
 
-__all__ = ["JobRecord", "Jobs"]
+__all__ = ["JobRecord", "Jobs", "JobsById"]
 
 T = TypeVar("T")
 
 
-class JobRecord(msgspec.Struct):
+@mypyc_attr(serializable=True)
+class JobRecord:
     """What is known of a job.
 
     Attributes:
@@ -38,14 +38,46 @@ class JobRecord(msgspec.Struct):
         kill_due: its kill was asked for, and a JobsKilledEvent is to come.
     """
 
-    state: JobState
-    job: model.Job | None
-    profile_id: str
-    allocation: str | None = None
-    since: float | None = None
-    final: model.FinalJobState | None = None
-    acknowledgement_due: bool = False
-    kill_due: bool = False
+    # No msgspec.Struct, whose fields compiled code finds by their names: this is most of what rules look at.
+    __slots__ = ("acknowledgement_due", "allocation", "final", "job", "kill_due", "profile_id", "since", "state")
+
+    def __init__(
+        self,
+        state: JobState,
+        job: model.Job | None,
+        profile_id: str,
+        allocation: str | None = None,
+        since: float | None = None,
+        final: model.FinalJobState | None = None,
+        acknowledgement_due: bool = False,
+        kill_due: bool = False,
+    ) -> None:
+        self.state = state
+        self.job = job
+        self.profile_id = profile_id
+        self.allocation = allocation
+        self.since = since
+        self.final = final
+        self.acknowledgement_due = acknowledgement_due
+        self.kill_due = kill_due
+
+    def _fields(self) -> dict[str, object]:
+        return {
+            "state": self.state,
+            "job": self.job,
+            "profile_id": self.profile_id,
+            "allocation": self.allocation,
+            "since": self.since,
+            "final": self.final,
+            "acknowledgement_due": self.acknowledgement_due,
+            "kill_due": self.kill_due,
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return self._fields() == other._fields() if isinstance(other, JobRecord) else NotImplemented
+
+    def __repr__(self) -> str:
+        return f"JobRecord({', '.join(f'{name}={value!r}' for name, value in self._fields().items())})"
 
     @property
     def hosts(self) -> ProcSet | None:
@@ -58,6 +90,9 @@ _DIGITS: Final = 9
 _SPARSE: Final = 64
 """How many times as high as the number of jobs a job's number can be; beyond that, it is kept by its name."""
 _IN_A_BUCKET: Final = 8
+_LATELY: Final = 128
+"""How many jobs are kept by their names before they are put away: one after the other, in a simulation that has better
+things to do in between, that takes three times as long."""
 _BEFORE, _AFTER = b"\xff", b"\xfe"
 """What stands before and after an id: bytes that UTF-8 does not have."""
 
@@ -69,15 +104,17 @@ class EndedJobs:
     """How jobs ended, by id, in a byte or some fifteen a job, where a dict of strings would take a hundred.
 
     Of each workload, the byte at the place of a job's number tells how it ended. Jobs without a number, or with one far
-    beyond those of the others, are kept in a table of names.
+    beyond those of the others, are kept in a table of names. Some that have ended lately are still to be put there.
     """
 
-    __slots__ = ("_codes", "_count", "_endings", "_named", "_numbered")
+    __slots__ = ("_code", "_codes", "_count", "_endings", "_lately", "_named", "_numbered")
 
     def __init__(self) -> None:
         self._count = 0
         self._endings: list[Ending] = []
         self._codes: dict[Ending, int] = {}
+        self._code = 0  # of the last job
+        self._lately: dict[str, int] = {}
         self._numbered: dict[str, bytearray] = {}
         self._named = _Names()
 
@@ -88,14 +125,22 @@ class EndedJobs:
         for workload, codes in self._numbered.items():
             yield from (f"{workload}!{number}" for number, code in enumerate(bytes(codes)) if code)
         yield from self._named
+        yield from self._lately
 
     def add(self, job_id: str, record: JobRecord) -> None:
         """Keep how a job ended that is not here yet."""
-        final = record.final
+        state, final, code = record.state, record.final, self._code
         assert final is not None, "it has ended"
-        ending = record.state, final
-        code = self._codes.get(ending) or self._new(ending)
+        if not code or state is not self._endings[code - 1][0] or final is not self._endings[code - 1][1]:
+            self._code = code = self._codes.get((state, final)) or self._new((state, final))
         self._count += 1
+        self._lately[job_id] = code
+        if len(self._lately) >= _LATELY:
+            for lately, its_code in self._lately.items():
+                self._put_away(lately, its_code)
+            self._lately.clear()
+
+    def _put_away(self, job_id: str, code: int) -> None:
         workload, _, name = job_id.partition("!")
         if _is_number(name) and code < 256:
             number, codes = int(name), self._numbered.get(workload)
@@ -120,18 +165,21 @@ class EndedJobs:
 
     def get(self, job_id: str) -> JobRecord | None:
         """What is left of a job that has ended; None if there is none of this name."""
-        code = 0
-        workload, _, name = job_id.partition("!")
-        codes = self._numbered.get(workload)
-        if codes is not None and _is_number(name):
-            number = int(name)
-            if number < len(codes):
-                code = codes[number]
-        code = code or (self._named.get(job_id) if self._named.count else 0)
+        code = self._lately.get(job_id, 0) or self._found(job_id)
         if not code:
             return None
         state, final = self._endings[code - 1]
         return JobRecord(state, None, "", final=final)
+
+    def _found(self, job_id: str) -> int:
+        """The code of a job that was put away; 0 if there is none of this name."""
+        workload, _, name = job_id.partition("!")
+        codes = self._numbered.get(workload)
+        if codes is not None and len(name) <= _DIGITS and name.isdecimal():  # most that are asked for are new
+            number = int(name)
+            if number < len(codes) and codes[number] and _is_number(name):
+                return codes[number]
+        return self._named.get(job_id) if self._named.count else 0
 
 
 def _is_number(name: str) -> bool:
@@ -198,25 +246,25 @@ def _key(name: str) -> bytes:
     return _BEFORE + name.encode("utf-8", "surrogatepass") + _AFTER
 
 
-class Jobs(Mapping[str, JobRecord]):
-    """All jobs ever submitted or registered, by id: those that have ended first, in no certain order.
+@mypyc_attr(serializable=True)
+class Jobs:
+    """All jobs ever submitted or registered.
 
     Attributes:
-        live: those of which everything is known, among them those that have ended just now.
+        live: those of which everything is known, by id, among them those that have ended just now.
+        ended: all others.
     """
 
-    __slots__ = ("_ended", "live")
+    __slots__ = ("ended", "live")
 
     def __init__(self) -> None:
         self.live: dict[str, JobRecord] = {}
-        self._ended = EndedJobs()
+        self.ended = EndedJobs()
 
-    def settle(self, job_id: str) -> None:
-        """Keep nothing of a job but how it ended, if nothing more is to come."""
+    def get(self, job_id: str) -> JobRecord | None:
+        """What is known of a job; None if there is none of this name."""
         record = self.live.get(job_id)
-        if record is not None and not record.kill_due and not record.acknowledgement_due:
-            self._ended.add(job_id, record)
-            del self.live[job_id]
+        return self.ended.get(job_id) if record is None else record
 
     def __getitem__(self, job_id: str) -> JobRecord:
         record = self.get(job_id)
@@ -224,23 +272,42 @@ class Jobs(Mapping[str, JobRecord]):
             raise KeyError(job_id)
         return record
 
+    def settle(self, job_id: str) -> None:
+        """Keep nothing of a job but how it ended, if nothing more is to come."""
+        record = self.live.get(job_id)
+        if record is not None and not record.kill_due and not record.acknowledgement_due:
+            self.ended.add(job_id, record)
+            del self.live[job_id]
+
+
+class JobsById(Mapping[str, JobRecord]):
+    """Jobs as a mapping: those that have ended first, in no certain order."""
+
+    __slots__ = ("_jobs",)
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs = jobs
+
+    def __getitem__(self, job_id: str) -> JobRecord:
+        return self._jobs[job_id]
+
     @overload
     def get(self, job_id: str, default: None = None, /) -> JobRecord | None: ...
     @overload
     def get(self, job_id: str, default: T, /) -> JobRecord | T: ...
     def get(self, job_id: str, default: object = None, /) -> object:
-        record = self.live.get(job_id) or self._ended.get(job_id)
+        record = self._jobs.get(job_id)
         return default if record is None else record
 
     def __contains__(self, job_id: object) -> bool:
         return isinstance(job_id, str) and self.get(job_id) is not None
 
     def __iter__(self) -> Iterator[str]:
-        yield from self._ended
-        yield from self.live
+        yield from self._jobs.ended
+        yield from self._jobs.live
 
     def __len__(self) -> int:
-        return len(self._ended) + len(self.live)
+        return len(self._jobs.ended) + len(self._jobs.live)
 
     def __repr__(self) -> str:
-        return f"<Jobs: {len(self.live)} under way, {len(self._ended)} ended>"
+        return f"<Jobs: {len(self._jobs.live)} under way, {len(self._jobs.ended)} ended>"

@@ -162,14 +162,15 @@ def register_job(state: State, event: model.RegisterJobEvent) -> None:
     """RegisterJobEvent: a new job, whose profile exists and fits. It can be executed at once."""
     _check_open(state, f"job {shown(event.job_id)} is registered")
     job, workload = event.job, event.job_id.partition("!")[0]
-    if event.job_id in state.jobs:
+    exists = state.jobs.get(event.job_id) is not None
+    if exists:
         state.report("register.duplicate-job", "job_id", f"job {shown(event.job_id)} exists already")
     profile_id = job.profile_id if "!" in job.profile_id else f"{workload}!{job.profile_id}"
     _check_profile(state, event, profile_id)
     if job.walltime is not None and not job.walltime > 0:
         text = f"the walltime of job {shown(event.job_id)} is {job.walltime}"
         state.report("register.walltime", "job.walltime", text)
-    if not state.takes_effect(possible=event.job_id not in state.jobs):
+    if not state.takes_effect(possible=not exists):
         return
     acknowledged = state.features.acknowledge_dynamic_jobs
     record = JobRecord(JobState.UNKNOWN.steps[model.RegisterJobEvent], job, profile_id)

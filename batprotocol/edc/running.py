@@ -116,12 +116,11 @@ def drive(
         try:
             if on_bound is not None:
                 on_bound(server.endpoint)
-            attend = attend_to(scheduler)
+            attend, immediately = attend_to(scheduler), interrupts.immediately()
             turns = iter(server)  # held here, so that leaving it is not left to the garbage collector
             for turn in turns:
-                with interrupts.immediately():
+                with immediately:
                     attend(turn)
-                interrupts.check()
         except BaseException:
             server.close()
             if interrupts.received:

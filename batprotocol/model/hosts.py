@@ -29,7 +29,7 @@ Intervals: TypeAlias = tuple[tuple[int, int], ...]
 """Intervals of hosts (first, last), ascending, disjoint, and with a gap between any two."""
 
 _DIGITS: Final = 20  # more than any uint64 has; int() of a million digits would take its time
-_MOST_SEEN: Final = 4096
+_MOST_SEEN: Final = 8192
 _REPR_CHARACTERS: Final = 10_000
 _set = msgspec.structs.force_setattr
 
@@ -144,6 +144,7 @@ class FrozenHosts(AnyHosts, msgspec.Struct, frozen=True, gc=False):
             text = _written(self.intervals)
             _set(self, "_text", text)
             _see(text, self)
+            _see(self.intervals, self)
         return text
 
     def __len__(self) -> int:
@@ -214,18 +215,18 @@ def format_hosts(hosts: HostSet) -> str:
 
 # Schedulers allocate the same sets again and again, and what one of them has been taken for is soon read in a message.
 
-_seen: Final[dict[str, FrozenHosts]] = {}
+_seen: Final[dict[str | Intervals, FrozenHosts]] = {}
 
 
-def seen_hosts(text: str) -> FrozenHosts | None:
-    """The set that this text stands for, if it was read or written lately, and None if that is not known."""
-    return _seen.get(text)
+def seen_hosts(hosts: str | Intervals) -> FrozenHosts | None:
+    """The set of these intervals, or that this text stands for, if it was read or written lately, or else None."""
+    return _seen.get(hosts)
 
 
-def _see(text: str, hosts: FrozenHosts) -> None:
+def _see(key: str | Intervals, hosts: FrozenHosts) -> None:
     if len(_seen) >= _MOST_SEEN:
         _seen.clear()
-    _seen[text] = hosts
+    _seen[key] = hosts
 
 
 # Intervals

@@ -78,7 +78,8 @@ def snapshot(conversation: Conversation) -> dict[str, Any]:
     """All that a conversation knows, to be compared."""
     state = conversation._state.__reduce_ex__(2)[2]  # compiled, it has no __dict__
     assert isinstance(state, dict)
-    known = {name: copy.deepcopy(value) for name, value in state.items() if name not in IGNORED | {"running"}}
+    known = {name: copy.deepcopy(value) for name, value in state.items() if name not in IGNORED | {"jobs", "running"}}
+    known["jobs"] = copy.deepcopy(dict(conversation.jobs))
     known["running"] = {job: hosts.intervals for job, hosts in state["running"].items()}
     known["turn"] = (conversation.turn, conversation.number)
     return known

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import batprotocol
 from batprotocol import MessageBuilder, model
 from batprotocol.conversation import Conversation, JobRecord, JobState
-from batprotocol.conversation.known_jobs import Jobs
+from batprotocol.conversation.known_jobs import Jobs, JobsById
 from batprotocol.model import FinalJobState
 
 WITHOUT_ENGINE = True
@@ -135,7 +135,7 @@ def test_a_job_is_kept_while_its_kill_or_its_acknowledgement_is_due() -> None:
     jobs.live["w0!2"] = JobRecord(JobState.COMPLETED, None, "w0!p", final=DONE, acknowledgement_due=True)
     for job_id in ("w0!1", "w0!2", "w0!3"):
         jobs.settle(job_id)
-    assert [job.profile_id for job in jobs.values()] == ["w0!p", "w0!p"]
+    assert [job.profile_id for job in JobsById(jobs).values()] == ["w0!p", "w0!p"]
 
 
 @given(
@@ -158,13 +158,14 @@ def test_jobs_are_like_a_dict(known: dict[str, FinalJobState], more: int, others
         jobs.settle(job_id)
     for each in (jobs, copy.deepcopy(jobs), pickle.loads(pickle.dumps(jobs))):
         assert not each.live
-        assert len(each) == len(known)
-        assert {job_id: record.final for job_id, record in each.items()} == known
+        by_id = JobsById(each)
+        assert len(by_id) == len(known)
+        assert {job_id: record.final for job_id, record in by_id.items()} == known
         for job_id in others:
-            assert (job_id in each) == (job_id in known)
-            assert (each.get(job_id) is None) == (job_id not in known)
-        assert "" not in each or "" in known
-        assert 7 not in each
+            assert (job_id in by_id) == (job_id in known)
+            assert (by_id.get(job_id) is None) == (job_id not in known)
+        assert "" not in by_id or "" in known
+        assert 7 not in by_id
 
 
 @pytest.mark.slow
@@ -175,7 +176,8 @@ def test_they_are_found_by_another_process() -> None:
         jobs.live[f"w0!{number}"] = JobRecord(JobState.COMPLETED, None, "w0!p", final=DONE)
         jobs.settle(f"w0!{number}")
     program = (
-        "import pickle, sys; jobs = pickle.load(sys.stdin.buffer); print(sum(f'w0!{n}' in jobs for n in range(2000)))"
+        "import pickle, sys; jobs = pickle.load(sys.stdin.buffer); "
+        "print(sum(jobs.get(f'w0!{n}') is not None for n in range(2000)))"
     )
     place = Path(batprotocol.__file__).parent.parent  # and not the source tree, if another one is installed
     for seed in ("1", "2"):
@@ -197,5 +199,5 @@ def test_they_are_found_by_another_process() -> None:
 
 def test_what_is_not_there() -> None:
     with pytest.raises(KeyError, match="w0!1"):
-        Jobs()["w0!1"]
-    assert Jobs().get("w0!1", 5) == 5
+        JobsById(Jobs())["w0!1"]
+    assert JobsById(Jobs()).get("w0!1", 5) == 5
