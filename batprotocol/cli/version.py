@@ -7,7 +7,6 @@ unnoticed, nor should an engine that is slow only because there was no compiler.
 from __future__ import annotations
 
 import os
-from importlib import metadata
 from pathlib import Path
 
 import batprotocol
@@ -21,6 +20,8 @@ _ROOT = Path(batprotocol.__file__).parent.parent
 
 def version() -> str:
     """The version, the engine, whether rules and simulator are compiled, and the source tree where it is one."""
+    from importlib import metadata  # it takes as long to import as all else that the command needs
+
     try:
         number = metadata.version("batprotocol")
     except metadata.PackageNotFoundError:

@@ -6,12 +6,11 @@ must not know what is decided, nor by whom.
 
 from __future__ import annotations
 
-import asyncio
 import time
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc.greeting import hello_message
@@ -21,6 +20,9 @@ from batprotocol.errors import DecodeError, PeerGone, PeerSilent
 from batprotocol.model import Direction, EDCRequestedSimulationFeatures
 from batprotocol.recording import Recorder
 from batprotocol.sockets.channel import TICK, Channel
+
+if TYPE_CHECKING:
+    import asyncio
 
 __all__ = ["DEFAULT_ENDPOINT", "Server", "serve"]
 
@@ -70,7 +72,7 @@ class Server:
         self._kept = False
         self._turns: Callable[[], Generator[Turn, None, None] | None] = lambda: None
         self._async_turns: Callable[[], AsyncGenerator[Turn, None] | None] = lambda: None
-        self._leaving = asyncio.Lock()
+        self._leaving: asyncio.Lock | None = None
         self._channel = Channel(endpoint, TICK if timeout is None else timeout)
         self.endpoint = self._channel.endpoint
 
@@ -184,6 +186,10 @@ class Server:
             self._channel.wait(pause)
 
     async def _leave_async(self, session: Session | None) -> None:
+        import asyncio  # which takes its time, and most schedulers do without
+
+        if self._leaving is None:
+            self._leaving = asyncio.Lock()
         # An iteration that is left is closed by the event loop some time later, meanwhile the `with` may be left, too.
         async with self._leaving:
             for pause in self._departure(session):

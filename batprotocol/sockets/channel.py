@@ -16,7 +16,6 @@ from contextlib import suppress
 from typing import NamedTuple
 
 import zmq
-import zmq.asyncio
 
 from batprotocol.errors import DecodeError
 from batprotocol.sockets.endpoints import identity, is_ipv6, path_of, refuse_bad_endpoint
@@ -151,7 +150,9 @@ class Channel:
 
     async def wait_async(self, seconds: float) -> None:
         """`wait`, without blocking the event loop."""
-        poller = zmq.asyncio.Poller()
+        from zmq.asyncio import Poller  # it takes its time, and most schedulers do without
+
+        poller = Poller()
         poller.register(self._socket, zmq.POLLIN)
         ticking, self._socket.rcvtimeo = self._socket.rcvtimeo, -1  # else it is taken for the time to wait
         try:

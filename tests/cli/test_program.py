@@ -44,6 +44,22 @@ def test_rich_is_imported_only_where_there_is_colour(arguments: list[str]) -> No
 
 
 @pytest.mark.slow
+def test_a_scheduler_starts_without_what_async_loops_need() -> None:
+    """A simulation may take less than importing it."""
+    program = (
+        "import sys\n"
+        "import batprotocol.cli.main, batprotocol.cli.run\n"
+        "from batprotocol.edc import serve\n"
+        "serve('tcp://127.0.0.1:*').close()\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, env=ENVIRONMENT, check=True, text=True)
+    modules = set(done.stdout.split())
+    assert "batprotocol.edc.server" in modules
+    assert not {"asyncio", "importlib.metadata", "rich"} & modules
+
+
+@pytest.mark.slow
 def test_version() -> None:
     result = run("--version")
     assert re.fullmatch(

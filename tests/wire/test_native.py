@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import json as standard_json
 import os
 import subprocess
@@ -245,16 +246,16 @@ def test_without_the_extension_the_package_works_all_the_same() -> None:
 
 
 @pytest.mark.slow
-def test_other_interpreters_are_refused_cleanly() -> None:
-    """What is bound is one for the process, so a sub-interpreter gets ImportError, and with it the Python engine."""
-    from batprotocol.wire import _native
-
+@pytest.mark.parametrize("name", ["batprotocol.wire._native", "batprotocol.sockets._link"])
+def test_other_interpreters_are_refused_cleanly(name: str) -> None:
+    """What is bound is one for the process, so a sub-interpreter gets ImportError, and with it what is in Python."""
+    compiled = importlib.import_module(name)
     module = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
-    path = str(Path(_native.__file__ or "").resolve())
+    path = str(Path(compiled.__file__ or "").resolve())
     inner = (
         "import importlib.machinery, importlib.util\n"
-        f"loader = importlib.machinery.ExtensionFileLoader('batprotocol.wire._native', {path!r})\n"
-        "spec = importlib.util.spec_from_loader('batprotocol.wire._native', loader)\n"
+        f"loader = importlib.machinery.ExtensionFileLoader({name!r}, {path!r})\n"
+        f"spec = importlib.util.spec_from_loader({name!r}, loader)\n"
         "try:\n    loader.exec_module(importlib.util.module_from_spec(spec))\n"
         "except ImportError as error:\n    assert 'interpreter' in str(error), error\n"
         "else:\n    raise AssertionError('it was not refused')\n"
