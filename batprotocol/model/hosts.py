@@ -7,7 +7,7 @@ that was never written: whoever holds one need not read it again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from operator import index
 from typing import TYPE_CHECKING, Final, TypeAlias, Union
@@ -217,10 +217,8 @@ def format_hosts(hosts: HostSet) -> str:
 
 _seen: Final[dict[str | Intervals, FrozenHosts]] = {}
 
-
-def seen_hosts(hosts: str | Intervals) -> FrozenHosts | None:
-    """The set of these intervals, or that this text stands for, if it was read or written lately, or else None."""
-    return _seen.get(hosts)
+seen_hosts: Final[Callable[[str | Intervals], FrozenHosts | None]] = _seen.get
+"""The set of these intervals, or that this text stands for, if it was read or written lately, or else None."""
 
 
 def _see(key: str | Intervals, hosts: FrozenHosts) -> None:
