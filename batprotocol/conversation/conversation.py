@@ -67,11 +67,12 @@ class Conversation:
     message 3, events[0].event.job_id: error: there is no job 'w0!1': it was not submitted, or not yet [job.unknown]
     """
 
-    __slots__ = ("_accepted", "_rules", "_state", "doubtful")
+    __slots__ = ("_accepted", "_jobs", "_rules", "_state", "doubtful")
 
     def __init__(self, rules: str = DEFAULT_RULE_SET) -> None:
         self._rules = rules
         self._state = State(CATALOGUE.severities(rules))
+        self._jobs = JobsById(self._state.jobs)
         self._accepted = 0
         self.doubtful = False
 
@@ -138,7 +139,7 @@ class Conversation:
         Of a job that has ended, all is known until Batsim speaks again; from then on only that there was one of this
         name (`state`), and how it ended (`final`): `job`, `allocation` and `since` are None, `profile_id` is "".
         """
-        return JobsById(self._state.jobs)
+        return self._jobs
 
     @property
     def profiles(self) -> Mapping[str, model.Profile | None]:

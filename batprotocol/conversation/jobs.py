@@ -77,14 +77,15 @@ def read_execute(state: State, event: model.ExecuteJobEvent) -> None:
 
 def execute(state: State, event: model.ExecuteJobEvent) -> None:
     """ExecuteJobEvent: a job that waits, on hosts that exist and are on, placed so that it fits."""
-    record = _known(state, event.job_id, "job_id")
+    job_id, allocation = event.job_id, event.allocation
+    record = _known(state, job_id, "job_id")
     if record is None:
         return
     after = record.state.steps.get(type(event))
     if after is None or record.job is None:
-        _refuse(state, "job.execute-state", "job_id", event.job_id, f"cannot be executed: it is {record.state.meaning}")
+        _refuse(state, "job.execute-state", "job_id", job_id, f"cannot be executed: it is {record.state.meaning}")
         return
-    hosts = state.known_hosts(event.allocation.host_allocation, "allocation.host_allocation")
+    hosts = state.known_hosts(allocation.host_allocation, "allocation.host_allocation")
     if hosts is None:
         return
     if hosts.mask & (state.busy | state.asleep | state.storages):
@@ -93,9 +94,9 @@ def execute(state: State, event: model.ExecuteJobEvent) -> None:
         state.report(
             "job.host-number",
             "allocation.host_allocation",
-            f"job {shown(event.job_id)} requests {record.job.resource_request} and gets {hosts.size} hosts",
+            f"job {shown(job_id)} requests {record.job.resource_request} and gets {hosts.size} hosts",
         )
-    if event.allocation.executor_placement is not _SPREAD:
+    if allocation.executor_placement is not _SPREAD:
         check_placement(state, event, record.job.resource_request, record.profile_id, hosts)
     if event.profile_allocation_override:
         check_overrides(state, event, record.profile_id)
@@ -111,7 +112,7 @@ def execute(state: State, event: model.ExecuteJobEvent) -> None:
     record.allocation = hosts.text
     record.since = event.timestamp
     state.undecided -= 1
-    state.occupy(event.job_id, hosts)
+    state.occupy(job_id, hosts)
 
 
 def _check_hosts(state: State, event: model.ExecuteJobEvent, hosts: HostSetText) -> None:
@@ -232,43 +233,44 @@ def _usage(state: State, record: JobRecord) -> list[bool]:
 
 def submitted(state: State, event: model.JobSubmittedEvent) -> None:
     """JobSubmittedEvent: a new job, or one that was registered and is acknowledged now."""
-    record = state.jobs.get(event.job_id)
-    profile_id = event.job.profile_id
+    job_id, job, profile = event.job_id, event.job, event.profile
+    record, profile_id = state.jobs.get(job_id), job.profile_id
     if record is None:
         if state.static_submitted:
-            state.report("job.submitted-late", "job_id", f"job {shown(event.job_id)} comes after the last static one")
-        state.jobs.live[event.job_id] = JobRecord(_SUBMITTED, event.job, profile_id)
+            state.report("job.submitted-late", "job_id", f"job {shown(job_id)} comes after the last static one")
+        state.jobs.live[job_id] = JobRecord(_SUBMITTED, job, profile_id)
         state.undecided += 1
     elif record.acknowledgement_due:
         record.acknowledgement_due = False  # the job stays as it was registered: of a walltime of 0, Batsim tells None
         state.acknowledgements_due -= 1
         if record.final is not None:
-            state.ended.append(event.job_id)
+            state.ended.append(job_id)
     else:
-        state.report("job.submitted-twice", "job_id", f"job {shown(event.job_id)} was submitted before")
+        state.report("job.submitted-twice", "job_id", f"job {shown(job_id)} was submitted before")
         return
-    if event.profile is not None:
-        state.profiles[event.profile.id] = event.profile.profile
+    if profile is not None:
+        state.profiles[profile.id] = profile.profile
     else:
         state.profiles.setdefault(profile_id, None)
         if state.features.forward_profiles_on_job_submission:
-            _refuse(state, "job.profile-not-forwarded", "profile", event.job_id, "comes without its profile")
+            _refuse(state, "job.profile-not-forwarded", "profile", job_id, "comes without its profile")
 
 
 def completed(state: State, event: model.JobCompletedEvent) -> None:
     """JobCompletedEvent: a job that ran has ended, and is forgotten."""
-    record = state.jobs.get(event.job_id)
+    job_id, final = event.job_id, event.state
+    record = state.jobs.get(job_id)
     after = None if record is None else record.state.steps.get(type(event))
     if record is None or after is None:
         status = (JobState.UNKNOWN if record is None else record.state).meaning
-        _refuse(state, "job.completed-not-running", "job_id", event.job_id, f"ends, but it is {status}")
+        _refuse(state, "job.completed-not-running", "job_id", job_id, f"ends, but it is {status}")
         return
-    if event.state is _COMPLETED_KILLED and not record.kill_due:
-        state.report("job.killed-unasked", "state", f"nobody wanted to kill job {shown(event.job_id)}")
+    if final is _COMPLETED_KILLED and not record.kill_due:
+        state.report("job.killed-unasked", "state", f"nobody wanted to kill job {shown(job_id)}")
     record.state = after
-    record.final = event.state
-    state.release(event.job_id)
-    state.ended.append(event.job_id)
+    record.final = final
+    state.release(job_id)
+    state.ended.append(job_id)
     forget(state, record)
 
 

@@ -19,7 +19,7 @@ typedef union {
 
 enum { ZMQ_DONTWAIT = 1, ZMQ_SNDMORE = 2, ZMQ_SRCFD = 2 };
 
-static struct {
+typedef struct {
     int (*init)(Frame *);
     int (*receive)(Frame *, void *, int);
     void *(*data)(Frame *);
@@ -29,7 +29,9 @@ static struct {
     int (*close)(Frame *);
     int (*send)(void *, const void *, size_t, int);
     int (*error)(void);
-} libzmq;
+} Functions;
+
+static Functions libzmq;
 
 static PyObject *error_class; /* zmq.ZMQError */
 
@@ -297,21 +299,23 @@ bind(PyObject *module, PyObject *arguments)
     if (!library) {
         return PyErr_Format(PyExc_ImportError, "%s is no library that is loaded", path);
     }
+    Functions found;
     const struct {
         const char *name;
         void *place;
     } wanted[] = {
-        {"zmq_msg_init", &libzmq.init}, {"zmq_msg_data", &libzmq.data}, {"zmq_msg_size", &libzmq.size},
-        {"zmq_msg_more", &libzmq.more}, {"zmq_msg_get", &libzmq.get},   {"zmq_msg_close", &libzmq.close},
-        {"zmq_send", &libzmq.send},     {"zmq_errno", &libzmq.error},   {"zmq_msg_recv", &libzmq.receive},
+        {"zmq_msg_init", &found.init}, {"zmq_msg_data", &found.data}, {"zmq_msg_size", &found.size},
+        {"zmq_msg_more", &found.more}, {"zmq_msg_get", &found.get},   {"zmq_msg_close", &found.close},
+        {"zmq_send", &found.send},     {"zmq_errno", &found.error},   {"zmq_msg_recv", &found.receive},
     };
     for (size_t index = 0; index < sizeof wanted / sizeof *wanted; index++) {
-        void *found = dlsym(library, wanted[index].name);
-        if (!found) {
+        void *function = dlsym(library, wanted[index].name);
+        if (!function) {
             return PyErr_Format(PyExc_ImportError, "there is no %s in the libzmq of %s", wanted[index].name, path);
         }
-        memcpy(wanted[index].place, &found, sizeof found);
+        memcpy(wanted[index].place, &function, sizeof function);
     }
+    libzmq = found;
     Py_XSETREF(error_class, Py_NewRef(error));
     Py_RETURN_NONE;
 }
