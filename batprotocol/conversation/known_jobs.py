@@ -22,7 +22,7 @@ __all__ = ["JobRecord", "Jobs", "JobsById"]
 T = TypeVar("T")
 
 
-@mypyc_attr(serializable=True)
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class JobRecord:
     """What is known of a job.
 
@@ -246,7 +246,7 @@ def _key(name: str) -> bytes:
     return _BEFORE + name.encode("utf-8", "surrogatepass") + _AFTER
 
 
-@mypyc_attr(serializable=True)
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Jobs:
     """All jobs ever submitted or registered.
 
@@ -280,6 +280,7 @@ class Jobs:
             del self.live[job_id]
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class JobsById(Mapping[str, JobRecord]):
     """Jobs as a mapping: those that have ended first, in no certain order."""
 
