@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -85,7 +84,10 @@ class HostSetText:
         return self._size
 
 
-@lru_cache(maxsize=_CACHED_TEXTS)
+_read: Final[dict[str, HostSetText]] = {}
+"""What was read lately: the text of an event is looked at by several rules, and sets come again and again."""
+
+
 def read_hosts(text: str) -> HostSetText:
     """Read a host set as Batsim does. What it cannot read has a `fault`; this never raises.
 
@@ -95,6 +97,15 @@ def read_hosts(text: str) -> HostSetText:
     >>> read_hosts("0-3 8").size, read_hosts("0,1").text, read_hosts("h1").fault
     (5, '0', "'h1' in 'h1' is neither a host nor an interval a-b")
     """
+    hosts = _read.get(text)
+    if hosts is None:
+        if len(_read) >= _CACHED_TEXTS:
+            _read.clear()
+        _read[text] = hosts = _read_anew(text)
+    return hosts
+
+
+def _read_anew(text: str) -> HostSetText:
     if not text:
         return HostSetText(text, "")
     seen = seen_hosts(text)

@@ -144,7 +144,7 @@ class FrozenHosts(AnyHosts, msgspec.Struct, frozen=True, gc=False):
             text = _written(self.intervals)
             _set(self, "_text", text)
             _see(text, self)
-            _see(self.intervals, self)
+            _seen[self.intervals] = self
         return text
 
     def __len__(self) -> int:

@@ -16,7 +16,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from procset import ProcSet
 
 from batprotocol import FrozenHosts, Hosts, HostsError, HostSetError, MessageBuilder, OneShot, format_hosts
-from batprotocol.conversation.hostsets import read_hosts
+from batprotocol.conversation import hostsets
 from batprotocol.errors import ProtocolError
 from batprotocol.hosts import MOST_HOSTS
 from batprotocol.model.hosts import frozen_hosts
@@ -229,8 +229,8 @@ def test_what_is_taken_goes_into_a_message_without_being_read(some: set[int], sh
     execute, turn, probe = builder.events
     assert (execute.allocation.host_allocation, turn.host_ids, probe.resources.host_ids) == (text,) * 3  # type: ignore[union-attr]
     assert type(execute.allocation.host_allocation) is str  # type: ignore[union-attr]
-    read_hosts.cache_clear()
-    read = read_hosts(text)
+    hostsets._read.clear()
+    read = hostsets.read_hosts(text)
     assert read.intervals is hosts.intervals
     assert (read.fault, read.misread, read.ascending, read.text) == ("", False, True, text)
     assert (read.last, read.size, read.mask) == (max(hosts), len(hosts), sum(1 << host for host in hosts))
