@@ -4,6 +4,9 @@ Batsim's side is played from a recorded conversation, of 20,000 delay jobs unles
 an echo that sends the recorded replies. Each is a process of its own, all are pinned to one core with this one (Batsim
 and its decision component take turns anyway), and they are asked in turn, some hundred messages at a time, so whatever
 the machine does, it does to all. What counts is the median of these parts, of the wall clock.
+
+Recorded runs of FCFS are played with `--recorded FILE.tar.xz`. They are short: a process gets the same one again and
+again, a part is a whole simulation, and its beginning is not counted.
 """
 
 from __future__ import annotations
@@ -26,7 +29,9 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 import zmq
 
-from batprotocol.edc import run
+from batprotocol.cli.sources import messages
+from batprotocol.edc import Server, Session, run
+from batprotocol.edc.scheduler import attend_to
 from batprotocol.wire import binary, frames
 from benchmark.report import table
 from benchmark.turns import SCHEDULERS, recorded
@@ -42,6 +47,12 @@ PART = 250
 WARM_UP = 2
 """How many of these parts are not counted."""
 
+SIMULATIONS = 12
+"""How many times a recorded run is played."""
+
+BEGINNING = 4
+"""How many messages of it are not counted: those that tell of the platform."""
+
 
 class Recording(NamedTuple):
     """A conversation to be played: what Batsim says from the initialization data on, and what was replied."""
@@ -50,6 +61,7 @@ class Recording(NamedTuple):
     scheduler: str
     said: Sequence[bytes]
     replies: Sequence[bytes]
+    simulations: int = 1
 
 
 class Ratio(NamedTuple):
@@ -75,12 +87,29 @@ def delay_jobs(scheduler: str, jobs: int) -> Recording:
     return Recording(f"{jobs} delay jobs", scheduler, said, [hello, *(reply.to_binary() for reply in replies[1:])])
 
 
+def recorded_run(path: str) -> Recording:
+    """A recorded run, to be played to FCFS again and again."""
+    said = [found.data for found in messages([path]) if found.name.endswith(".bin") and "twin/" not in found.name]
+    return Recording(Path(path).name, "FCFS", said[::2], said[1::2], SIMULATIONS)
+
+
 # The processes
 
 
 def serve_scheduler(scheduler: str, endpoint: str, engine: str, ready: Connection) -> None:
     binary.use_engine(engine)
     run(SCHEDULERS[scheduler](), endpoint, on_bound=ready.send)
+
+
+def serve_schedulers(scheduler: str, endpoint: str, engine: str, hello: bytes, ready: Connection) -> None:
+    """One simulation after the other; each hello is the recorded one, as what Batsim says follows from it."""
+    binary.use_engine(engine)
+    with Server(endpoint, lambda: Session(lambda text: frames.decode_hello(hello).message)) as server:
+        ready.send(endpoint)
+        for _ in range(SIMULATIONS):
+            attend = attend_to(SCHEDULERS[scheduler]())
+            for turn in server:
+                attend(turn)
 
 
 def serve_echo(replies: Sequence[bytes], endpoint: str, ready: Connection) -> None:
@@ -129,6 +158,8 @@ def measure(recording: Recording, engine: str) -> Ratio:
         recording: the conversation.
         engine: "native" or "python".
     """
+    if recording.simulations > 1:
+        return measure_again(recording, engine)
     said = recording.said
     with tempfile.TemporaryDirectory() as folder, zmq.Context() as context:
         edc = Peer(context, serve_scheduler, f"ipc://{folder}/edc", recording.scheduler, engine)
@@ -142,6 +173,22 @@ def measure(recording: Recording, engine: str) -> Ratio:
     return Ratio(f"{recording.scheduler}, {recording.name}", *map(statistics.median, taken))
 
 
+def measure_again(recording: Recording, engine: str) -> Ratio:
+    """The same for a conversation that is had more than once."""
+    said, replies = recording.said, list(recording.replies)
+    with tempfile.TemporaryDirectory() as folder, zmq.Context() as context:
+        edc = Peer(context, serve_schedulers, f"ipc://{folder}/edc", recording.scheduler, engine, replies[0])
+        echo = Peer(context, serve_echo, f"ipc://{folder}/echo", replies * recording.simulations)
+        for number in range(recording.simulations):
+            for peer in (edc, echo) if number % 2 else (echo, edc):
+                peer.play(said[:BEGINNING])
+                peer.play(said[BEGINNING:])
+        for peer in edc, echo:
+            peer.end()
+    taken = (peer.times[2 * WARM_UP + 1 :: 2] for peer in (edc, echo))
+    return Ratio(f"{recording.scheduler}, {recording.name}", *map(statistics.median, taken))
+
+
 def pin() -> None:
     """Keep this process and its children on one core."""
     if hasattr(os, "sched_setaffinity"):
@@ -152,14 +199,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--engine", choices=binary.ENGINES, action="append", help="this one only (may be repeated)")
     parser.add_argument("--quick", action="store_true", help="2,000 jobs instead of 20,000")
+    parser.add_argument(
+        "--recorded",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="play this recorded run of FCFS (may be repeated)",
+    )
     parser.add_argument("--check", action="store_true", help=f"exit 1 above {GOALS} times the echo")
     parser.add_argument("--markdown", action="store_true", help="print tables for a README")
     given = parser.parse_args(arguments)
     pin()
     engines = given.engine or binary.ENGINES
     rows, too_slow = [["turns of", "echo, µs", *(f"{engine} engine" for engine in engines)]], False
-    for name in SCHEDULERS:
-        recording = delay_jobs(name, 2_000 if given.quick else 20_000)
+    recordings = [recorded_run(path) for path in given.recorded]
+    recordings = recordings or [delay_jobs(name, 2_000 if given.quick else 20_000) for name in SCHEDULERS]
+    for recording in recordings:
         ratios = {engine: measure(recording, engine) for engine in engines}
         first, *_ = ratios.values()
         rows.append([first.name, f"{first.echo / 1000:.1f}", *(f"{ratio.times:.2f}x" for ratio in ratios.values())])
