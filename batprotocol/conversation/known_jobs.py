@@ -107,7 +107,7 @@ class EndedJobs:
     beyond those of the others, are kept in a table of names. Some that have ended lately are still to be put there.
     """
 
-    __slots__ = ("_code", "_codes", "_count", "_endings", "_lately", "_named", "_numbered")
+    __slots__ = ("_code", "_codes", "_count", "_endings", "_lately", "_named", "_numbered", "_top")
 
     def __init__(self) -> None:
         self._count = 0
@@ -115,6 +115,7 @@ class EndedJobs:
         self._codes: dict[Ending, int] = {}
         self._code = 0  # of the last job
         self._lately: dict[str, int] = {}
+        self._top = ""  # of the longest ids the last one: new jobs are mostly beyond it, and not searched
         self._numbered: dict[str, bytearray] = {}
         self._named = _Names()
 
@@ -134,6 +135,8 @@ class EndedJobs:
         if not code or state is not self._endings[code - 1][0] or final is not self._endings[code - 1][1]:
             self._code = code = self._codes.get((state, final)) or self._new((state, final))
         self._count += 1
+        if self._is_beyond(job_id):
+            self._top = job_id
         self._lately[job_id] = code
         if len(self._lately) >= _LATELY:
             for lately, its_code in self._lately.items():
@@ -151,6 +154,11 @@ class EndedJobs:
                 return
         self._named.add(job_id, code)
 
+    def _is_beyond(self, job_id: str) -> bool:
+        """Whether it comes after all ids that are here, first by length."""
+        size, longest = len(job_id), len(self._top)
+        return size > longest or (size == longest and job_id > self._top)
+
     def _new(self, ending: Ending) -> int:
         self._endings.append(ending)
         code = self._codes[ending] = len(self._endings)
@@ -165,6 +173,8 @@ class EndedJobs:
 
     def get(self, job_id: str) -> JobRecord | None:
         """What is left of a job that has ended; None if there is none of this name."""
+        if self._is_beyond(job_id):
+            return None
         code = self._lately.get(job_id, 0) or self._found(job_id)
         if not code:
             return None
