@@ -1,7 +1,7 @@
 """Whole messages through a ROUTER socket: received, with the frames that lead back to whoever sent them, and sent.
 
-There are two of them, which do the same: one in C, where it was compiled, with one call of libzmq's for each frame, and
-one in Python. Neither knows who may speak, nor what is said.
+There are two of them, which do the same: one in C, where it was compiled, takes one call for a message, and one in
+Python, of pyzmq's methods, takes one for each frame. Neither knows who may speak, nor what is said.
 """
 
 from __future__ import annotations
