@@ -19,7 +19,7 @@ import zmq
 
 from batprotocol.errors import DecodeError
 from batprotocol.sockets.endpoints import identity, is_ipv6, path_of, refuse_bad_endpoint
-from batprotocol.sockets.link import Route, new_link
+from batprotocol.sockets.link import NOW, Route, new_link
 
 __all__ = ["Channel"]
 
@@ -39,7 +39,6 @@ _REASONS: dict[int | None, str] = {
 """What is meant by what libzmq says when it cannot bind."""
 
 _EVENT = struct.Struct("=Hi")
-_NOW = int(zmq.NOBLOCK)
 
 
 class _Request(NamedTuple):
@@ -92,7 +91,7 @@ class Channel:
 
     def receive_now(self) -> bytes | None:
         """The next message, or None if none has arrived. `DecodeError` if it has more than one frame."""
-        return self.receive(_NOW)
+        return self.receive(NOW)
 
     def receive(self, flags: int = 0) -> bytes | None:
         """The next message, or None after a tick without one. `DecodeError` if it has more than one frame."""
@@ -141,7 +140,7 @@ class Channel:
         """Whether a message was received that is not answered yet, if only the beginning of it."""
         while self._socket.getsockopt(zmq.RCVMORE):
             self._link.asked = True
-            self._socket.recv(_NOW)
+            self._socket.recv(NOW)
         return self._link.asked and bool(self._peer)
 
     def wait(self, seconds: float) -> None:

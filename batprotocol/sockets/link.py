@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 import zmq
 
-__all__ = ["LINKS", "Arrived", "Link", "PythonLink", "Route", "new_link"]
+__all__ = ["LINKS", "NOW", "Arrived", "Link", "PythonLink", "Route", "new_link"]
 
 Route: TypeAlias = tuple[bytes, ...]
 """What a message begins with: the number of the connection, any proxies, and an empty frame."""
@@ -22,8 +22,9 @@ Arrived: TypeAlias = bytes | tuple[list[bytes], int | None] | None
 """The one frame that was left behind the route; or all frames of another message, and the file descriptor of its
 connection; or None, if no message has arrived."""
 
+NOW: Final = int(zmq.NOBLOCK)
+"""The flag not to wait."""
 _MORE: Final = int(zmq.SNDMORE)
-_NOW: Final = int(zmq.NOBLOCK)
 
 
 class Link(Protocol):
@@ -40,7 +41,7 @@ class Link(Protocol):
 
         Args:
             route: what it is expected to begin with.
-            flags: `zmq.NOBLOCK` not to wait.
+            flags: `NOW`, or 0 to wait.
 
         Whatever a signal's handler raises meanwhile leaves it; `asked` then tells whether something was received.
         """
@@ -69,10 +70,10 @@ class PythonLink:
             return None
         self.asked = True  # from here on, even if a signal comes before the rest of the message is read
         parts = [source]
-        frame = take(_NOW, False)
+        frame = take(NOW, False)
         while frame.more:
             parts.append(frame.bytes)
-            frame = take(_NOW, False)
+            frame = take(NOW, False)
         if tuple(parts) == route:
             return frame.bytes
         connection = None

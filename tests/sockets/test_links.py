@@ -278,7 +278,7 @@ def test_wrong_arguments(arguments: tuple[Any, ...]) -> None:
         with pytest.raises(TypeError):
             ends.link.send(*arguments)  # a tuple and an int are no more right here
     with pytest.raises(AttributeError):
-        LINKS["native"](7)  # type: ignore[arg-type]
+        LINKS["native"](7)  # type: ignore[arg-type]  # the wrong argument is the test
 
 
 @needs_native_link
@@ -306,7 +306,7 @@ def test_nothing_is_kept() -> None:
                 ends.peers[0].send_multipart([data, data])
                 ends.link.receive(route, 0)
                 with suppress(TypeError):
-                    ends.link.send(route, 7)  # type: ignore[arg-type]
+                    ends.link.send(route, 7)  # type: ignore[arg-type]  # refused, it keeps nothing
                 assert isinstance(heard, bytes)
                 ends.link.send(route, heard)
                 ends.peers[0].recv_multipart()
