@@ -18,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 MODULES = {
     "batprotocol.wire._native": ROOT / "batprotocol" / "wire" / "native",
+    "batprotocol.hosts._pool": ROOT / "batprotocol" / "hosts" / "native",
     "batprotocol.sockets._link": ROOT / "batprotocol" / "sockets" / "native",
 }
 """Where the sources of each of them are."""

@@ -135,6 +135,7 @@ class FrozenHosts(AnyHosts, msgspec.Struct, frozen=True, gc=False):
     intervals: Intervals
     size: int
     _text: str | None = None
+    _sent: str = ""  # the text once it was found to be one that can be sent: of some hosts, none of them too high
 
     @property
     def text(self) -> str:
@@ -144,7 +145,7 @@ class FrozenHosts(AnyHosts, msgspec.Struct, frozen=True, gc=False):
             text = _written(self.intervals)
             _set(self, "_text", text)
             _see(text, self)
-            _seen[self.intervals] = self
+            seen[self.intervals] = self
         return text
 
     def __len__(self) -> int:
@@ -175,7 +176,7 @@ def frozen_hosts(hosts: HostSet) -> FrozenHosts:
     if type(hosts) is FrozenHosts:
         return hosts
     if isinstance(hosts, str):
-        known = _seen.get(hosts)
+        known = seen.get(hosts)
         if known is None:
             known = frozen_intervals(_read(hosts))
             _see(hosts, known)
@@ -215,16 +216,17 @@ def format_hosts(hosts: HostSet) -> str:
 
 # Schedulers allocate the same sets again and again, and what one of them has been taken for is soon read in a message.
 
-_seen: Final[dict[str | Intervals, FrozenHosts]] = {}
+seen: Final[dict[str | Intervals, FrozenHosts]] = {}
+"""The sets that were read or written lately, by text and intervals."""
 
-seen_hosts: Final[Callable[[str | Intervals], FrozenHosts | None]] = _seen.get
+seen_hosts: Final[Callable[[str | Intervals], FrozenHosts | None]] = seen.get
 """The set of these intervals, or that this text stands for, if it was read or written lately, or else None."""
 
 
 def _see(key: str | Intervals, hosts: FrozenHosts) -> None:
-    if len(_seen) >= _MOST_SEEN:
-        _seen.clear()
-    _seen[key] = hosts
+    if len(seen) >= _MOST_SEEN:
+        seen.clear()
+    seen[key] = hosts
 
 
 # Intervals

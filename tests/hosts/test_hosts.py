@@ -3,28 +3,45 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from itertools import count as integers
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from embedded import needs_sanitizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from procset import ProcSet
+from support import ROOT
 
 from batprotocol import FrozenHosts, Hosts, HostsError, HostSetError, MessageBuilder, OneShot, format_hosts
 from batprotocol.conversation import hostsets
 from batprotocol.errors import ProtocolError
 from batprotocol.hosts import MOST_HOSTS
+from batprotocol.hosts.hosts import Pool, PythonHosts
 from batprotocol.model.hosts import frozen_hosts
 
 WITHOUT_ENGINE = True
 
 SMALL = 90
-"""Above this, `Hosts` goes another way for sets of hosts in a row; and so do rows that are not cut short."""
+"""Above this, `Hosts` goes another way for sets of hosts in a row; and so do rows that are not cut short. Half as many
+are more intervals than what is in C takes by itself."""
+
+
+class SlowHosts(Pool, PythonHosts):
+    """What `Hosts` are where nothing was compiled."""
+
+    __slots__ = ()
+
+
+KINDS: list[Any] = [Hosts, SlowHosts]
 few = st.sets(st.integers(0, SMALL), max_size=40)
 rows = st.builds(lambda first, size: set(range(first, first + size)), st.integers(0, SMALL), st.integers(0, SMALL))
 sets = st.one_of(few, rows, st.builds(set.union, few, rows), st.builds(set.symmetric_difference, rows, few))
@@ -68,11 +85,12 @@ def pickled(hosts: Hosts) -> Hosts:
 class Taking(RuleBasedStateMachine):
     """Hosts are taken and given back in all ways, and two plain sets keep account."""
 
+    kind: Any = Hosts
     taken = Bundle("taken")
 
     @initialize(hosts=sets, form=forms)
     def begin(self, hosts: set[int], form: Callable[[set[int]], Any]) -> None:
-        self.hosts = Hosts(form(hosts))
+        self.hosts = self.kind(form(hosts))
         self.free = set(hosts)
         self.known = set(hosts)
 
@@ -152,10 +170,11 @@ class Taking(RuleBasedStateMachine):
         self.hosts &= form(hosts)
         self.free &= hosts
 
-    @rule(duplicate=st.sampled_from([copy.copy, copy.deepcopy, Hosts.copy, pickled]))
+    @rule(duplicate=st.sampled_from([copy.copy, copy.deepcopy, PythonHosts.copy, pickled]))
     def go_on_with_a_copy(self, duplicate: Callable[[Hosts], Hosts]) -> None:
         left, self.hosts = self.hosts, duplicate(self.hosts)
         assert self.hosts == left
+        assert type(self.hosts) is self.kind
         left |= {0, 2 * SMALL}
         left.take(1)
 
@@ -167,8 +186,32 @@ class Taking(RuleBasedStateMachine):
         assert [host for host in range(-2, 2 * SMALL + 2) if host in self.hosts] == sorted(self.free)
 
 
-def test_taking_and_giving_back() -> None:
-    run_state_machine_as_test(Taking, settings=settings(stateful_step_count=30))  # type: ignore[no-untyped-call]
+class TakingSlowly(Taking):
+    kind = SlowHosts
+
+
+@pytest.mark.parametrize("machine", [Taking, TakingSlowly])
+def test_taking_and_giving_back(machine: type[Taking]) -> None:
+    run_state_machine_as_test(machine, settings=settings(stateful_step_count=30))  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize("name", ["take", "give_back"])
+def test_what_is_compiled_is_told_in_the_same_words(name: str) -> None:
+    compiled, python = getattr(Hosts, name), getattr(PythonHosts, name)
+    assert inspect.getdoc(compiled) == inspect.getdoc(python)
+    assert [*inspect.signature(compiled).parameters] == [*inspect.signature(python).parameters]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_arguments_can_be_named(kind: Any) -> None:
+    free = kind("0-3")
+    assert free.take(count=2) == frozen_hosts("0-1")
+    free.give_back(hosts=1)
+    assert free == Hosts("1-3")
+    for wrong in (lambda: free.take(), lambda: free.take(1, 2), lambda: free.give_back(host=1)):
+        with pytest.raises(TypeError):
+            wrong()
+    assert free == Hosts("1-3")
 
 
 @given(sets, sets, forms, st.sampled_from([Hosts, frozen_hosts]))
@@ -287,9 +330,12 @@ REFUSED: list[tuple[Callable[[Hosts], object], type[Exception], str]] = [
 ]
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("wrong", "error", "text"), REFUSED, ids=integers())
-def test_what_is_refused_changes_nothing(wrong: Callable[[Hosts], object], error: type[Exception], text: str) -> None:
-    free = Hosts("0-4 6 9-10")
+def test_what_is_refused_changes_nothing(
+    wrong: Callable[[Hosts], object], error: type[Exception], text: str, kind: Any
+) -> None:
+    free = kind("0-4 6 9-10")
     free.take_these("2-3")
     before = (free.intervals, free.taken, len(free))
     with pytest.raises(error) as refused:
@@ -341,3 +387,19 @@ def test_a_long_text_is_cut_in_the_repr() -> None:
     free = Hosts(range(0, 20_000, 2))
     assert len(repr(free)) < 11_000
     assert repr(free).endswith("...)")
+
+
+@needs_sanitizers
+@pytest.mark.skipif("_pool" not in Hosts.__base__.__module__, reason="there is no pool in C")
+def test_it_is_clean(tmp_path: Path) -> None:
+    """With AddressSanitizer and UndefinedBehaviorSanitizer in the library."""
+    script = tmp_path / "script.py"
+    tests = (
+        "test_taking_and_giving_back or test_what_is_refused or test_arguments or test_many_hosts or test_the_highest"
+    )
+    arguments = [str(Path(__file__)), "-q", "-p", "no:cacheprovider", "-k", tests]
+    script.write_text(f"import sys, pytest\nsys.exit(pytest.main({arguments!r}))")
+    done = subprocess.run([sys.executable, "tools/sanitized.py", str(script)], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Sanitizer" not in done.stderr
+    assert "passed" in done.stdout

@@ -1,13 +1,15 @@
 """`Hosts`: the hosts that are free, to take from and to give back to. What every scheduler has.
 
-It knows sets of hosts and nothing else: neither who runs on them, nor what Batsim is told.
+All that it does is here, in Python. Where it was compiled, what it derives from does in C what a scheduler does for
+each job: it takes a few intervals, and gives back what was taken; all else it leaves to the methods of the same name.
 """
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from operator import index
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from batprotocol.errors import HostsError, HostSetError, shown
 from batprotocol.model.hosts import (
@@ -17,10 +19,11 @@ from batprotocol.model.hosts import (
     Intervals,
     frozen_hosts,
     frozen_intervals,
+    seen,
     seen_hosts,
 )
 
-__all__ = ["MOST_HOSTS", "FrozenHosts", "Hosts"]
+__all__ = ["MOST_HOSTS", "Hosts", "Pool", "PythonHosts"]
 
 MOST_HOSTS: Final = 2**24
 """Hosts are numbers below this one, as there are two bytes in `Hosts` for each number up to the highest."""
@@ -34,39 +37,20 @@ _TAKEN: Final = tuple(bytearray(size) for size in range(_SMALL))
 _FREE: Final = tuple(bytearray(b"\1" * size) for size in range(_SMALL))
 
 
-class Hosts(AnyHosts):
-    """A set of hosts to take from and to give back to.
+T = TypeVar("T", bound="PythonHosts")
 
-    Args:
-        hosts: all hosts, which are free at first: any host set. They are below `MOST_HOSTS`.
 
-    It holds the hosts that are free, and remembers those that were taken: only these can be given back. What is taken
-    is a `FrozenHosts`, which goes into `add_execute_job` and comes back in `give_back` without being read again. Both
-    take some hundred nanoseconds for each interval, however many hosts there are and however they lie.
-
-    Whatever is a host set can be asked about, taken, given back and combined: strings, ints, iterables of ints,
-    `procset.ProcSet`, other `Hosts`. `|`, `&` and `-` make a `FrozenHosts`; `|=` adds hosts, known before or not, and
-    `-=` and `&=` take out what is there. Two sets are equal if the same hosts are free. A call that is refused changes
-    nothing.
-
-    >>> free = Hosts("0-7")
-    >>> job = free.take(3)
-    >>> job, free, len(free), 2 in free
-    (FrozenHosts('0-2'), Hosts('3-7'), 5, False)
-    >>> free.take_these(5)
-    FrozenHosts('5')
-    >>> free.take_contiguous(2), free.take(2)
-    (FrozenHosts('3-4'), FrozenHosts('6-7'))
-    >>> free.give_back(job)
-    >>> free, free.taken
-    (Hosts('0-2'), FrozenHosts('3-7'))
-    >>> free.give_back("2-3")
-    Traceback (most recent call last):
-    ...
-    batprotocol.errors.HostsError: expected hosts that were taken, got '2-3', of which '2' is free
-    """
+class Pool:
+    """Where `Hosts` have their state."""
 
     __slots__ = ("_first", "_free", "_has_gaps", "_known", "_room", "_row", "_row_from", "_size")
+
+
+class PythonHosts(AnyHosts):
+    """All that `Hosts` do, whatever has their state."""
+
+    if not TYPE_CHECKING:
+        __slots__ = ()
     __hash__ = None  # type: ignore[assignment]  # it changes
 
     def __init__(self, hosts: HostSet = ()) -> None:
@@ -222,7 +206,7 @@ class Hosts(AnyHosts):
             return False
         return 0 <= number < self._room and self._free[number] == 1
 
-    def __ior__(self, other: HostSet) -> Hosts:  # type: ignore[override]  # it changes this one
+    def __ior__(self: T, other: HostSet) -> T:  # type: ignore[override]  # it changes this one
         intervals = frozen_hosts(other).intervals
         if intervals:
             self._make_room(intervals[-1][1] + 1)
@@ -234,7 +218,7 @@ class Hosts(AnyHosts):
             self._look_from(intervals[0][0])
         return self
 
-    def __isub__(self, other: HostSet) -> Hosts:  # type: ignore[override]  # it changes this one
+    def __isub__(self: T, other: HostSet) -> T:  # type: ignore[override]  # it changes this one
         free = self._free
         for first, last in frozen_hosts(other).intervals:
             self._size -= free.count(1, first, last + 1)
@@ -242,18 +226,17 @@ class Hosts(AnyHosts):
             free[first:end] = bytearray(max(end - first, 0))
         return self
 
-    def __iand__(self, other: HostSet) -> Hosts:  # type: ignore[override]  # it changes this one
-        self -= self - other
-        return self
+    def __iand__(self: T, other: HostSet) -> T:  # type: ignore[override]  # it changes this one
+        return self.__isub__(self - other)
 
-    def copy(self) -> Hosts:
+    def copy(self: T) -> T:
         """Another one in the same state: what happens to one does not happen to the other."""
-        return _restored(self._free, self._known)
+        return _restored(type(self), self._free, self._known)
 
     __copy__ = copy
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (bytes(self._free), bytes(self._known))
+        return _restored, (type(self), bytes(self._free), bytes(self._known))
 
     # Inside
 
@@ -281,8 +264,55 @@ class Hosts(AnyHosts):
         return HostsError(f"expected hosts that {expected}, got {shown(given.text)}, of which {' and '.join(states)}")
 
 
-def _restored(free: bytes | bytearray, known: bytes | bytearray) -> Hosts:
-    hosts = Hosts()
+if TYPE_CHECKING:
+    _Pool = Pool
+else:
+    _Pool = Pool
+    with suppress(ImportError):
+        from batprotocol.hosts import _pool
+
+        _pool.bind(FrozenHosts, seen, PythonHosts)
+        _Pool = _pool.Pool
+
+
+class Hosts(_Pool, PythonHosts):
+    """A set of hosts to take from and to give back to.
+
+    Args:
+        hosts: all hosts, which are free at first: any host set. They are below `MOST_HOSTS`.
+
+    It holds the hosts that are free, and remembers those that were taken: only these can be given back. What is taken
+    is a `FrozenHosts`, which goes into `add_execute_job` and comes back in `give_back` without being read again. Both
+    take some hundred nanoseconds for each interval, however many hosts there are and however they lie.
+
+    Whatever is a host set can be asked about, taken, given back and combined: strings, ints, iterables of ints,
+    `procset.ProcSet`, other `Hosts`. `|`, `&` and `-` make a `FrozenHosts`; `|=` adds hosts, known before or not, and
+    `-=` and `&=` take out what is there. Two sets are equal if the same hosts are free. A call that is refused changes
+    nothing.
+
+    >>> free = Hosts("0-7")
+    >>> job = free.take(3)
+    >>> job, free, len(free), 2 in free
+    (FrozenHosts('0-2'), Hosts('3-7'), 5, False)
+    >>> free.take_these(5)
+    FrozenHosts('5')
+    >>> free.take_contiguous(2), free.take(2)
+    (FrozenHosts('3-4'), FrozenHosts('6-7'))
+    >>> free.give_back(job)
+    >>> free, free.taken
+    (Hosts('0-2'), FrozenHosts('3-7'))
+    >>> free.give_back("2-3")
+    Traceback (most recent call last):
+    ...
+    batprotocol.errors.HostsError: expected hosts that were taken, got '2-3', of which '2' is free
+    """
+
+    __slots__ = ()
+
+
+def _restored(kind: type[T], free: bytes | bytearray, known: bytes | bytearray) -> T:
+    hosts = kind.__new__(kind)
+    PythonHosts.__init__(hosts)
     hosts._free, hosts._known = bytearray(free), bytearray(known)
     hosts._room = len(known)
     hosts._has_gaps = 0 in hosts._known

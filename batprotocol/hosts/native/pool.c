@@ -1,0 +1,397 @@
+/* Taking and giving back in C: a scheduler does both for each job, and Python's own calls cost more than what is done.
+
+   The state is that of `Pool` in hosts.py, and the methods of PythonHosts work on it: whatever is unusual here, they do,
+   and so they tell what is wrong. Usual is to take a few intervals, and to give back what was taken. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+
+#include <string.h>
+
+enum { MOST_INTERVALS = 32 };
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *free;  /* a bytearray: a byte for each host, 1 if it is free, and one more */
+    PyObject *known; /* another, 1 if the host is known */
+    Py_ssize_t room, size, first, row, row_from;
+    char has_gaps;
+} Pool;
+
+typedef struct {
+    Py_ssize_t first, last;
+} Interval;
+
+static PyObject *frozen_class; /* FrozenHosts */
+static PyObject *seen;         /* those that were read or written lately, by their intervals */
+static PyObject *python_take, *python_give_back;
+static PyObject *intervals_name;
+
+static int
+is_sound(Pool *self)
+{
+    return frozen_class && self->free && PyByteArray_CheckExact(self->free) && self->first >= 0;
+}
+
+/* The method in Python, with what this one was called with. */
+static PyObject *
+in_python(PyObject *method, Pool *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
+{
+    if (!method) {
+        PyErr_SetString(PyExc_RuntimeError, "there are no pools before bind");
+        return NULL;
+    }
+    Py_ssize_t all = count + (names ? PyTuple_GET_SIZE(names) : 0);
+    PyObject *room[4], **stack = all < 4 ? room : PyMem_New(PyObject *, all + 1);
+    if (!stack) {
+        return PyErr_NoMemory();
+    }
+    stack[0] = (PyObject *)self;
+    if (all) {
+        memcpy(stack + 1, arguments, (size_t)all * sizeof *arguments);
+    }
+    PyObject *found = PyObject_Vectorcall(method, stack, (size_t)count + 1, names);
+    if (stack != room) {
+        PyMem_Free(stack);
+    }
+    return found;
+}
+
+/* A small int, not negative; or -1. */
+static Py_ssize_t
+number(PyObject *value)
+{
+    if (!PyLong_CheckExact(value)) {
+        return -1;
+    }
+    int overflow;
+    long long found = PyLong_AsLongLongAndOverflow(value, &overflow);
+    return overflow || found < 0 || found > PY_SSIZE_T_MAX ? -1 : (Py_ssize_t)found;
+}
+
+/* Taking */
+
+/* Where the first `missing` hosts are that are free: how many intervals, or -1 if there are too many of them. */
+static int
+look_up(Pool *self, Py_ssize_t missing, Interval *found)
+{
+    const char *free = PyByteArray_AS_STRING(self->free);
+    Py_ssize_t size = PyByteArray_GET_SIZE(self->free), end = self->first;
+    int count = 0;
+    while (missing) {
+        const char *begin = end < size ? memchr(free + end, 1, (size_t)(size - end)) : NULL;
+        if (!begin || count == MOST_INTERVALS) {
+            return -1;
+        }
+        Py_ssize_t first = begin - free;
+        end = first + 1;
+        missing--;
+        while (missing && end < size && free[end] == 1) {
+            end++;
+            missing--;
+        }
+        found[count++] = (Interval){first, end - 1};
+    }
+    return count;
+}
+
+static PyObject *
+tuple_of(const Interval *intervals, int count)
+{
+    PyObject *all = PyTuple_New(count);
+    for (int index = 0; all && index < count; index++) {
+        PyObject *interval = PyTuple_New(2);
+        PyObject *first = interval ? PyLong_FromSsize_t(intervals[index].first) : NULL;
+        PyObject *last = first ? PyLong_FromSsize_t(intervals[index].last) : NULL;
+        if (!last) {
+            Py_XDECREF(first);
+            Py_XDECREF(interval);
+            Py_CLEAR(all);
+            break;
+        }
+        PyTuple_SET_ITEM(interval, 0, first);
+        PyTuple_SET_ITEM(interval, 1, last);
+        PyTuple_SET_ITEM(all, index, interval);
+    }
+    return all;
+}
+
+/* The set of these intervals: one that has its text already, if there is one. */
+static PyObject *
+frozen(const Interval *intervals, int count, PyObject *size)
+{
+    PyObject *all = tuple_of(intervals, count);
+    if (!all) {
+        return NULL;
+    }
+    PyObject *found = Py_XNewRef(PyDict_GetItemWithError(seen, all));
+    if (!found && !PyErr_Occurred()) {
+        found = PyObject_CallFunctionObjArgs(frozen_class, all, size, NULL);
+    }
+    Py_DECREF(all);
+    return found;
+}
+
+static void
+mark(Pool *self, const Interval *intervals, int count, int byte)
+{
+    for (int index = 0; is_sound(self) && index < count; index++) {
+        Interval interval = intervals[index];
+        if (interval.last < PyByteArray_GET_SIZE(self->free)) { /* whoever was let run meanwhile may have changed it */
+            memset(PyByteArray_AS_STRING(self->free) + interval.first, byte, (size_t)(interval.last + 1 - interval.first));
+        }
+    }
+}
+
+PyDoc_STRVAR(take_doc, "take($self, /, count)\n"
+                       "--\n"
+                       "\n"
+                       "Take the first hosts that are free.\n"
+                       "\n"
+                       "Args:\n"
+                       "    count: how many; 0 to `len(self)`.\n"
+                       "\n"
+                       "Raises:\n"
+                       "    HostsError: there are not so many.");
+
+static PyObject *
+take(Pool *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
+{
+    Interval found[MOST_INTERVALS];
+    Py_ssize_t wanted = count == 1 && !names ? number(arguments[0]) : -1;
+    int intervals = wanted < 0 || wanted > self->size || !is_sound(self) ? -1 : look_up(self, wanted, found);
+    if (intervals < 0) {
+        return in_python(python_take, self, arguments, count, names);
+    }
+    mark(self, found, intervals, 0);
+    PyObject *hosts = frozen(found, intervals, arguments[0]);
+    if (!hosts) {
+        mark(self, found, intervals, 1);
+    }
+    else if (intervals) {
+        self->first = found[intervals - 1].last + 1;
+        self->size -= wanted;
+    }
+    return hosts;
+}
+
+/* Giving back */
+
+/* Whether these are intervals of hosts that were taken: how many hosts, or -1 if not, or if that is not so easily told.
+ */
+static Py_ssize_t
+count_taken(Pool *self, PyObject *intervals)
+{
+    if (!PyTuple_CheckExact(intervals) || self->has_gaps) {
+        return -1;
+    }
+    const char *free = PyByteArray_AS_STRING(self->free);
+    Py_ssize_t room = PyByteArray_GET_SIZE(self->free) - 1, hosts = 0, before = -1;
+    for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(intervals); index++) {
+        PyObject *interval = PyTuple_GET_ITEM(intervals, index);
+        if (!PyTuple_CheckExact(interval) || PyTuple_GET_SIZE(interval) != 2) {
+            return -1;
+        }
+        Py_ssize_t first = number(PyTuple_GET_ITEM(interval, 0)), last = number(PyTuple_GET_ITEM(interval, 1));
+        if (first <= before || last < first || last >= room || memchr(free + first, 1, (size_t)(last + 1 - first))) {
+            return -1;
+        }
+        hosts += last + 1 - first;
+        before = last;
+    }
+    return hosts;
+}
+
+/* From this host on, some are free now that were not. */
+static void
+look_from(Pool *self, Py_ssize_t first)
+{
+    if (first < self->first) {
+        self->first = first;
+    }
+    first -= self->row - 1;
+    if (first < self->row_from) {
+        self->row_from = first > 0 ? first : 0;
+    }
+}
+
+PyDoc_STRVAR(give_back_doc,
+             "give_back($self, /, hosts)\n"
+             "--\n"
+             "\n"
+             "Give back hosts that were taken, all that were taken together or some of them.\n"
+             "\n"
+             "Args:\n"
+             "    hosts: a host set; all of it must have been taken.\n"
+             "\n"
+             "Raises:\n"
+             "    HostsError: some of them are free, or unknown: they never were in this set.\n"
+             "    HostSetError: this is no host set.");
+
+static PyObject *
+give_back(Pool *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
+{
+    if (count != 1 || names || !is_sound(self) || (PyObject *)Py_TYPE(arguments[0]) != frozen_class) {
+        return in_python(python_give_back, self, arguments, count, names);
+    }
+    PyObject *intervals = PyObject_GetAttr(arguments[0], intervals_name);
+    if (!intervals) {
+        return NULL;
+    }
+    Py_ssize_t hosts = count_taken(self, intervals);
+    if (hosts > 0) {
+        char *free = PyByteArray_AS_STRING(self->free);
+        for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(intervals); index++) {
+            PyObject *interval = PyTuple_GET_ITEM(intervals, index);
+            Py_ssize_t first = number(PyTuple_GET_ITEM(interval, 0)), last = number(PyTuple_GET_ITEM(interval, 1));
+            memset(free + first, 1, (size_t)(last + 1 - first));
+        }
+        self->size += hosts;
+        look_from(self, number(PyTuple_GET_ITEM(PyTuple_GET_ITEM(intervals, 0), 0)));
+    }
+    Py_DECREF(intervals);
+    if (hosts < 0) {
+        return in_python(python_give_back, self, arguments, count, names);
+    }
+    Py_RETURN_NONE;
+}
+
+/* The object */
+
+static Py_ssize_t
+length(Pool *self)
+{
+    return self->size;
+}
+
+static PyObject *
+create(PyTypeObject *type, PyObject *arguments, PyObject *named)
+{
+    Pool *self = (Pool *)type->tp_alloc(type, 0);
+    if (self) {
+        self->free = PyByteArray_FromStringAndSize("", 1);
+        self->known = PyByteArray_FromStringAndSize("", 0);
+        self->row = 1;
+        if (!self->free || !self->known) {
+            Py_CLEAR(self);
+        }
+    }
+    return (PyObject *)self;
+}
+
+static void
+discard(Pool *self)
+{
+    Py_XDECREF(self->free);
+    Py_XDECREF(self->known);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyMethodDef pool_methods[] = {
+    {"take", (PyCFunction)(void (*)(void))take, METH_FASTCALL | METH_KEYWORDS, take_doc},
+    {"give_back", (PyCFunction)(void (*)(void))give_back, METH_FASTCALL | METH_KEYWORDS, give_back_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+/* What the Pool in Python has in its slots. */
+static PyMemberDef pool_members[] = {
+    {"_free", T_OBJECT_EX, offsetof(Pool, free), 0, NULL},
+    {"_known", T_OBJECT_EX, offsetof(Pool, known), 0, NULL},
+    {"_room", T_PYSSIZET, offsetof(Pool, room), 0, NULL},
+    {"_size", T_PYSSIZET, offsetof(Pool, size), 0, NULL},
+    {"_first", T_PYSSIZET, offsetof(Pool, first), 0, NULL},
+    {"_row", T_PYSSIZET, offsetof(Pool, row), 0, NULL},
+    {"_row_from", T_PYSSIZET, offsetof(Pool, row_from), 0, NULL},
+    {"_has_gaps", T_BOOL, offsetof(Pool, has_gaps), 0, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PySequenceMethods pool_as_sequence = {
+    .sq_length = (lenfunc)length,
+};
+
+static PyTypeObject pool_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "batprotocol.hosts._pool.Pool",
+    .tp_doc = "Hosts to take from and to give back to.",
+    .tp_basicsize = sizeof(Pool),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_new = create,
+    .tp_dealloc = (destructor)discard,
+    .tp_as_sequence = &pool_as_sequence,
+    .tp_methods = pool_methods,
+    .tp_members = pool_members,
+};
+
+/* The module */
+
+PyDoc_STRVAR(bind_doc, "bind($module, frozen, seen, hosts, /)\n--\n\n"
+                       "Take FrozenHosts, those that were seen lately by their intervals, and PythonHosts.");
+
+static PyObject *
+bind(PyObject *module, PyObject *arguments)
+{
+    PyObject *frozen, *lately, *hosts;
+    if (!PyArg_ParseTuple(arguments, "O!O!O:bind", &PyType_Type, &frozen, &PyDict_Type, &lately, &hosts)) {
+        return NULL;
+    }
+    PyObject *taking = PyObject_GetAttrString(hosts, "take");
+    PyObject *giving = taking ? PyObject_GetAttrString(hosts, "give_back") : NULL;
+    if (!giving) {
+        Py_XDECREF(taking);
+        return NULL;
+    }
+    Py_XSETREF(python_take, taking);
+    Py_XSETREF(python_give_back, giving);
+    Py_XSETREF(frozen_class, Py_NewRef(frozen));
+    Py_XSETREF(seen, Py_NewRef(lately));
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"bind", bind, METH_VARARGS, bind_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+/* What is bound is one for the process, as in the native engine of the formats. */
+static int
+execute(PyObject *module)
+{
+#ifndef PYPY_VERSION
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+        PyErr_SetString(PyExc_ImportError, "native pools work in the main interpreter only");
+        return -1;
+    }
+#endif
+    if (!intervals_name) {
+        intervals_name = PyUnicode_InternFromString("intervals");
+    }
+    if (!intervals_name || PyType_Ready(&pool_type) < 0) {
+        return -1;
+    }
+    return PyModule_AddObjectRef(module, "Pool", (PyObject *)&pool_type);
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, execute},
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "batprotocol.hosts._pool",
+    .m_doc = "Taking hosts and giving them back. Private: use batprotocol.Hosts.",
+    .m_size = 0,
+    .m_methods = methods,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC
+PyInit__pool(void)
+{
+    return PyModuleDef_Init(&definition);
+}
