@@ -12,6 +12,8 @@ from contextlib import AbstractContextManager
 from types import FrameType, TracebackType
 from typing import Any, Final
 
+from mypy_extensions import mypyc_attr
+
 __all__ = ["Interrupts"]
 
 _OURS: Final = {
@@ -22,6 +24,7 @@ _OURS: Final = {
 as ignored where a shell script starts a command with `&`; a program that waits must be stoppable all the same."""
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Interrupts:
     """In a `with`, SIGINT and SIGTERM no longer end the program: `check` raises what they mean.
 
@@ -76,7 +79,8 @@ class Interrupts:
             self.check()
 
 
-class _Immediately(AbstractContextManager[None]):
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class _Immediately:
     def __init__(self, interrupts: Interrupts) -> None:
         self._interrupts = interrupts
         self.up = False

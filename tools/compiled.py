@@ -48,6 +48,8 @@ MODULES: Final = tuple(
             ),
             "edc/attending.py",
             "edc/session.py",
+            "edc/verdicts.py",
+            "signals.py",
             "simulator/results/series.py",
         )
         if name not in PLAIN

@@ -5,6 +5,7 @@ It owns the clock, and lets nothing in that was not checked. It must not know of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, get_args
 
 from msgspec.structs import replace
@@ -23,9 +24,10 @@ _EVENT_TYPES: Final = frozenset(get_args(model.Event))
 class Collector:
     """The clock, and the events added so far. `MessageBuilder` has the documentation for users."""
 
-    __slots__ = ("_events", "_finished", "_now")
+    __slots__ = ("_events", "_finished", "_judge", "_now")
 
     def __init__(self, now: float = 0.0) -> None:
+        self._judge: Callable[[model.Event], object] | None = None  # raises for an event that is not to be added
         self.clear(now)
 
     def __len__(self) -> int:
@@ -112,12 +114,11 @@ class Collector:
             check(event)
         except EncodeError as error:
             raise BuilderError(error.reason, error.path) from error
-        self._accept(completed(event))
-
-    def _accept(self, event: model.Event) -> None:
-        """Take an event that has passed all checks. Derived classes may have more of them."""
-        self._events.append(event)
-        self._now = event.timestamp
+        written = completed(event)
+        if self._judge is not None:
+            self._judge(written)
+        self._events.append(written)
+        self._now = written.timestamp
 
     def _must_be_open(self, refused: str) -> None:
         if self._finished:

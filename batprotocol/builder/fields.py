@@ -10,6 +10,8 @@ import math
 import operator
 from typing import Any, Final, SupportsIndex
 
+from msgspec.structs import force_setattr
+
 from batprotocol import model
 from batprotocol.errors import BuilderError, shown
 from batprotocol.model.hosts import FrozenHosts, frozen_hosts
@@ -133,9 +135,9 @@ def host_set(value: Any, path: str) -> str:
 
 
 def some_hosts(value: Any, path: str) -> str:
-    if type(value) is FrozenHosts and value.size and value.intervals[-1][1] <= _LAST_HOST:  # what Hosts give
-        return value._text or value.text
     hosts = host_set(value, path)
     if not hosts:
         raise BuilderError(f"expected at least one host, got {value!r}", path)
+    if type(value) is FrozenHosts:
+        force_setattr(value, "_sent", hosts)
     return hosts

@@ -9,6 +9,8 @@ from batprotocol import model
 from batprotocol.builder import arguments
 from batprotocol.builder.collector import Collector
 from batprotocol.builder.fields import host_set, some_hosts
+from batprotocol.model.hosts import FrozenHosts
+from batprotocol.wire.making import new_allocation, new_execution
 
 __all__ = ["FromEDC"]
 
@@ -72,8 +74,12 @@ class FromEDC(Collector):
             and job_id
             and not self._finished
         ):  # by far the most frequent event, and all checks that it needs: a turn is made of little else
-            allocation = model.AllocationPlacement(some_hosts(hosts, "allocation.host_allocation"), placement)
-            self._accept(model.ExecuteJobEvent(timestamp=self._now, job_id=job_id, allocation=allocation))
+            text = hosts._sent if type(hosts) is FrozenHosts else ""
+            allocation = new_allocation(text or some_hosts(hosts, "allocation.host_allocation"), placement)
+            event = new_execution(job_id, allocation, None, None, self._now)
+            if self._judge is not None:
+                self._judge(event)
+            self._events.append(event)
             return
         self._append(
             model.ExecuteJobEvent(

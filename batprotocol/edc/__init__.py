@@ -6,9 +6,10 @@ Batsim would abort on is refused before it is sent.
 
 A frame goes from `channel` (the socket, at what `endpoints` lets be bound) through `server` (the loop) to `session`,
 which makes a turn of it, but of the first one the hello, with `greeting`; `attending` calls the methods of the
-`scheduler`, these fill in its `reply`, and the answer goes the same way back. `running` puts it all together for a
-whole program, which signals may end. Inside Batsim, `embedded` takes the place of the socket and the loop. Both get the
-class of a scheduler from its file with `loading`, and tell whose an exception is with `faults`.
+`scheduler`, these fill in its `reply`, whose events `verdicts` has judged, and the answer goes the same way back.
+`running` puts it all together for a whole program, which signals may end. Inside Batsim, `embedded` takes the place of
+the socket and the loop. Both get the class of a scheduler from its file with `loading`, and tell whose an exception is
+with `faults`.
 """
 
 from __future__ import annotations

@@ -6,56 +6,14 @@ know of sockets, nor of who calls it.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Sequence
+from collections.abc import Callable
 
 from batprotocol.builder import MessageBuilder
-from batprotocol.conversation import Conversation, Violation
-from batprotocol.errors import BuilderError, RuleViolation
+from batprotocol.errors import BuilderError
 from batprotocol.model import Event, Message
+from batprotocol.wire.making import new_message
 
-__all__ = ["Reply", "Verdicts"]
-
-logger = logging.getLogger("batprotocol.edc")
-
-
-class Verdicts:
-    """What becomes of violations: those of our own side that are fatal are raised, all others are logged.
-
-    Each rule is logged once as a warning, and from then on for debugging only: a rule that is broken once is usually
-    broken a thousand times.
-    """
-
-    __slots__ = ("_told", "doubtful")
-
-    def __init__(self) -> None:
-        self.doubtful = False
-        """Whether the other side has said what cannot be, so that nobody knows what can still happen."""
-        self._told: set[str] = set()
-
-    def judge(self, violations: Sequence[Violation]) -> None:
-        """Of our own side: raise `RuleViolation` if Batsim would not survive any of these, log the others."""
-        fatal = [violation for violation in violations if violation.is_fatal]
-        if fatal:
-            raise RuleViolation(fatal)
-        self._tell(violations)
-
-    def foresee(self, violations: Sequence[Violation]) -> None:
-        """Like `judge`, for what follows from the whole state: a deadlock is only believed while that makes sense."""
-        if self.doubtful:
-            self._tell([violation for violation in violations if violation.severity == "deadlock"])
-            violations = [violation for violation in violations if violation.severity != "deadlock"]
-        self.judge(violations)
-
-    def note(self, violations: Sequence[Violation]) -> None:
-        """Of the other side: log them, however severe. What Batsim has said is nothing to stop for."""
-        self.doubtful = self.doubtful or any(violation.is_fatal for violation in violations)
-        self._tell(violations)
-
-    def _tell(self, violations: Sequence[Violation]) -> None:
-        for violation in violations:
-            logger.log(logging.DEBUG if violation.rule in self._told else logging.WARNING, "%s", violation)
-            self._told.add(violation.rule)
+__all__ = ["Reply"]
 
 
 class Reply(MessageBuilder):
@@ -66,15 +24,14 @@ class Reply(MessageBuilder):
     lets five seconds of simulated time pass.
     """
 
-    __slots__ = ("_conversation", "_verdicts")
+    __slots__ = ()
 
-    def __init__(self, conversation: Conversation, verdicts: Verdicts, now: float, is_sent: bool = False) -> None:
+    def __init__(self, judge: Callable[[Event], object], now: float, is_sent: bool = False) -> None:
         # Not super().__init__: whoever makes a reply knows that the time is finite, and there is one in most turns.
         self._now = now
         self._events = []
         self._finished = is_sent
-        self._conversation = conversation
-        self._verdicts = verdicts
+        self._judge = judge
 
     def clear(self, now: float = 0.0) -> None:
         """Refused once the reply holds events, as each has taken effect when it was added.
@@ -89,11 +46,4 @@ class Reply(MessageBuilder):
     def finished(self) -> Message:
         """The reply as it is to be sent, whether or not it was finished before. Nothing more can be added then."""
         self._finished = True
-        return Message(self._now, tuple(self._events))
-
-    def _accept(self, event: Event) -> None:
-        violations = self._conversation.offer(event)
-        if violations:
-            self._verdicts.judge(violations)
-        self._events.append(event)
-        self._now = event.timestamp
+        return new_message(self._now, tuple(self._events))

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from contextlib import nullcontext
 
 from batprotocol.conversation import DEFAULT_RULE_SET
-from batprotocol.edc.reply import logger
 from batprotocol.edc.scheduler import Scheduler, attend_to, expect_scheduler, hello_of
 from batprotocol.edc.server import DEFAULT_ENDPOINT, Server
 from batprotocol.edc.session import Session
+from batprotocol.edc.verdicts import logger
 from batprotocol.model import Message
 from batprotocol.recording import Recorder
 from batprotocol.signals import Interrupts

@@ -13,8 +13,9 @@ from batprotocol import model
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
 from batprotocol.edc.attending import Attendant
 from batprotocol.edc.greeting import hello_message
-from batprotocol.edc.reply import Reply, Verdicts, logger
+from batprotocol.edc.reply import Reply
 from batprotocol.edc.session import LAST_EVENTS, Session, Turn
+from batprotocol.edc.verdicts import Verdicts, logger
 from batprotocol.errors import BuilderError, SchedulerError, shown
 from batprotocol.methods import expect_known, expect_method, is_computed
 
@@ -162,10 +163,10 @@ class Scheduler:
 
         The function raises `RuleViolation` where the reply asks for something that Batsim would not survive.
         """
-        attend, verdicts = attend_to(self), Verdicts()
+        attend, verdicts = attend_to(self), Verdicts(conversation)
 
         def answer(message: model.Message) -> model.Message:
-            turn = Turn(message, conversation, verdicts)
+            turn = Turn(message, verdicts)
             attend(turn)
             if conversation.doubtful:
                 verdicts.doubtful = True

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc.greeting import hello_message
-from batprotocol.edc.reply import logger
 from batprotocol.edc.session import Session, Turn
+from batprotocol.edc.verdicts import logger
 from batprotocol.errors import DecodeError, PeerGone, PeerSilent
 from batprotocol.model import Direction, EDCRequestedSimulationFeatures
 from batprotocol.recording import Recorder

@@ -16,7 +16,8 @@ from mypy_extensions import mypyc_attr
 from batprotocol.builder import MessageBuilder
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
 from batprotocol.edc.greeting import hello_message
-from batprotocol.edc.reply import Reply, Verdicts
+from batprotocol.edc.reply import Reply
+from batprotocol.edc.verdicts import Verdicts
 from batprotocol.errors import DecodeError, ProtocolError
 from batprotocol.model import (
     ExecuteJobEvent,
@@ -26,6 +27,7 @@ from batprotocol.model import (
     SimulationErrorEvent,
 )
 from batprotocol.wire import FORMATS, detect, frames, json
+from batprotocol.wire.making import new_message
 
 __all__ = ["LAST_EVENTS", "Session", "Turn"]
 
@@ -39,14 +41,12 @@ class Turn:
 
     Attributes:
         message: what Batsim says.
-        conversation: what is known of the simulation: jobs, hosts, calls, probes.
     """
 
-    __slots__ = ("_is_answered", "_reply", "_verdicts", "conversation", "message")
+    __slots__ = ("_is_answered", "_reply", "_verdicts", "message")
 
-    def __init__(self, message: Message, conversation: Conversation, verdicts: Verdicts) -> None:
+    def __init__(self, message: Message, verdicts: Verdicts) -> None:
         self.message = message
-        self.conversation = conversation
         self._verdicts = verdicts
         self._reply: Reply | None = None
         self._is_answered = False
@@ -56,8 +56,13 @@ class Turn:
         """The reply, a `MessageBuilder` at the time of the message, checked by the conversation."""
         reply = self._reply
         if reply is None:  # made when it is asked for: half of the turns of a simulation say nothing
-            self._reply = reply = Reply(self.conversation, self._verdicts, self.message.now, self._is_answered)
+            self._reply = reply = Reply(self._verdicts.offer, self.message.now, self._is_answered)
         return reply
+
+    @property
+    def conversation(self) -> Conversation:
+        """What is known of the simulation: jobs, hosts, calls, probes."""
+        return self._verdicts.conversation
 
     def answer(self) -> Message:
         """The reply as it is to be sent, judged as a whole. Nothing more can be added then.
@@ -67,8 +72,8 @@ class Turn:
         """
         self._is_answered = True
         reply = self._reply
-        message = Message(self.message.now, ()) if reply is None else reply.finished()
-        violations = self.conversation.close_reply(message)
+        message = new_message(self.message.now, ()) if reply is None else reply.finished()
+        violations = self._verdicts.conversation.close_reply(message)
         if violations:
             self._verdicts.foresee(violations)
         return message
@@ -106,7 +111,7 @@ class Session:
         self._decode: Callable[[bytes], Message] = (
             partial(json.decode, strict=False) if format == "json" else FORMATS[format].decode
         )
-        self._verdicts = Verdicts()
+        self._verdicts = Verdicts(self.conversation)
         self._hello: Message | None = None
         self._hello_said = False
         self._turn: Turn | None = None
@@ -132,7 +137,7 @@ class Session:
         violations = self.conversation.receive(message)
         if violations:
             self._verdicts.note(violations)
-        self._turn = turn = Turn(message, self.conversation, self._verdicts)
+        self._turn = turn = Turn(message, self._verdicts)
         return turn
 
     def say(self) -> Message:

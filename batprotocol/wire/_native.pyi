@@ -1,7 +1,10 @@
 from collections.abc import Callable
 from types import ModuleType
+from typing import TypeVar
 
-from batprotocol.model import Message
+from batprotocol.model import Message, Value
+
+V = TypeVar("V", bound=Value)
 
 def bind(
     model: ModuleType,
@@ -13,3 +16,4 @@ def decode(data: bytes | bytearray | memoryview, /) -> Message: ...
 def encode(message: Message, /) -> bytes: ...
 def decode_json(data: bytes, /) -> Message | None: ...
 def encode_json(message: Message, /) -> str | None: ...
+def maker(kind: type[V], /) -> Callable[..., V]: ...

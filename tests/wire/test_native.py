@@ -10,18 +10,30 @@ import subprocess
 import sys
 import sysconfig
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from batprotocol._schema.description import TABLES
 from engines import needs_native
 from hypothesis import given
 from hypothesis import strategies as st
 from support import ROOT, recorded_messages
 
 import batprotocol
-from batprotocol import DecodeError, Doubles, EncodeError, Host, Message, MessageBuilder
+from batprotocol import (
+    AllocationPlacement,
+    DecodeError,
+    Doubles,
+    EncodeError,
+    Host,
+    Message,
+    MessageBuilder,
+    PredefinedExecutorPlacementStrategy,
+)
 from batprotocol.testing.strategies import messages
-from batprotocol.wire import binary, json
+from batprotocol.wire import binary, json, making
 
 pytestmark = needs_native
 
@@ -42,6 +54,40 @@ def test_both_engines_write_the_same_bytes_and_read_the_same_values(message: Mes
     data = binary.engine("native").encode(message)
     assert data == binary.engine("python").encode(message)
     assert outcome("native", data) == outcome("python", data)
+
+
+def maker(kind: type[Any]) -> Callable[..., Any]:
+    from batprotocol.wire import _native
+
+    return _native.maker(kind)
+
+
+@given(messages(chronological=False))
+def test_values_made_of_their_fields_are_as_those_made_by_their_classes(message: Message) -> None:
+    for event in message.events:
+        kind = type(event)
+        names = [field.name for field in TABLES[kind.__name__].fields if field.type.kind != "utype"]
+        made = maker(kind)(*(getattr(event, name) for name in (*names, "timestamp")))
+        assert (type(made), made, repr(made)) == (kind, event, repr(event))
+    assert maker(Message)(message.now, message.events) == message
+
+
+def test_what_is_not_made() -> None:
+    assert maker(Message)(1.0, ()) == Message(1.0, ())
+    for wrong in ((), (1.0,), (1.0, (), None)):
+        with pytest.raises(TypeError, match="Message takes 2 fields"):
+            maker(Message)(*wrong)
+    with pytest.raises(TypeError, match="stands for no table"):
+        maker(int)
+
+
+@given(st.integers(1, 9), st.floats(0, 9))
+def test_what_is_made_again_and_again(number: int, now: float) -> None:
+    allocation = making.new_allocation(f"0-{number}", PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst)
+    assert allocation == AllocationPlacement(f"0-{number}", PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst)
+    given = (f"w0!{number}", allocation, None, None, now)
+    assert making.new_execution(*given) == making._execution(*given)
+    assert making.new_message(now, (making.new_execution(*given),)).events == (making._execution(*given),)
 
 
 @st.composite
@@ -246,7 +292,7 @@ def test_without_the_extension_the_package_works_all_the_same() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["batprotocol.wire._native", "batprotocol.sockets._link"])
+@pytest.mark.parametrize("name", ["batprotocol.wire._native", "batprotocol.sockets._link", "batprotocol.hosts._pool"])
 def test_other_interpreters_are_refused_cleanly(name: str) -> None:
     """What is bound is one for the process, so a sub-interpreter gets ImportError, and with it what is in Python."""
     compiled = importlib.import_module(name)

@@ -204,3 +204,39 @@ bind(PyObject *module, PyObject *arguments)
     bound.done = 1;
     Py_RETURN_NONE;
 }
+
+/* Values made by Python code that knows their fields to be right */
+
+static PyObject *
+make(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    int number = (int)PyLong_AsLong(self);
+    const Table *table = &TABLES_[number];
+    if (count != table->count + table->event) {
+        return PyErr_Format(PyExc_TypeError, "%s takes %d fields", table->name, table->count + table->event);
+    }
+    Fields fields;
+    if (!new_fields(number, &fields)) {
+        return NULL;
+    }
+    for (int index = 0; index < table->count; index++) {
+        SLOT(fields.start, bound.slots[number][index]) = Py_NewRef(arguments[index]);
+    }
+    return table->event ? with_timestamp(fields.value, Py_NewRef(arguments[table->count])) : fields.value;
+}
+
+static PyMethodDef make_method = {"make", (PyCFunction)(void (*)(void))make, METH_FASTCALL, NULL};
+
+PyObject *
+maker(PyObject *module, PyObject *kind)
+{
+    for (int number = 0; number < TABLE_COUNT; number++) {
+        if (kind == (PyObject *)bound.classes[number]) {
+            PyObject *self = PyLong_FromLong(number);
+            PyObject *function = self ? PyCFunction_New(&make_method, self) : NULL;
+            Py_XDECREF(self);
+            return function;
+        }
+    }
+    return PyErr_Format(PyExc_TypeError, "%R stands for no table", kind);
+}

@@ -160,6 +160,9 @@ fields_of(int number, PyObject *value, Fields *fields)
     return 1;
 }
 
+/* The function of the module that gives what makes values of a class. */
+PyObject *maker(PyObject *module, PyObject *kind);
+
 /* The function of the module that binds the engine, once, to the classes of the values. */
 PyObject *bind(PyObject *module, PyObject *arguments);
 

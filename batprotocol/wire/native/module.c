@@ -8,6 +8,9 @@ PyDoc_STRVAR(decode_json_doc, "decode_json($module, data, /)\n--\n\n"
                               "Read a message from plain JSON; None if it is not plain, or wrong.");
 PyDoc_STRVAR(encode_json_doc, "encode_json($module, message, /)\n--\n\n"
                               "Write a message as JSON text; None if it cannot be written, or not simply.");
+PyDoc_STRVAR(maker_doc, "maker($module, kind, /)\n--\n\n"
+                        "What makes values of a class of all their fields, in the order of the schema, and of an event "
+                        "of its timestamp at last. It looks at none of them.");
 PyDoc_STRVAR(bind_doc, "bind($module, model, read_carefully, write_carefully, /)\n--\n\n"
                        "Tell the engine, once, the module that has the values, and who reads and writes what it "
                        "cannot.");
@@ -17,6 +20,7 @@ static PyMethodDef methods[] = {
     {"encode", encode, METH_O, encode_doc},
     {"decode_json", decode_json, METH_O, decode_json_doc},
     {"encode_json", encode_json, METH_O, encode_json_doc},
+    {"maker", maker, METH_O, maker_doc},
     {"bind", bind, METH_VARARGS, bind_doc},
     {NULL, NULL, 0, NULL},
 };
