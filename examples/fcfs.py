@@ -54,8 +54,11 @@ class FCFS(Scheduler):
             self.reply.add_reject_job(event.job_id)  # it could never start
 
     def on_job_completed(self, event: JobCompletedEvent) -> None:
-        self.queue.pop(event.job_id, None)
-        self.free.give_back(self.running.pop(event.job_id, ()))
+        hosts = self.running.pop(event.job_id, None)
+        if hosts is not None:
+            self.free.give_back(hosts)
+        else:
+            self.queue.pop(event.job_id, None)  # whoever started it, it does not wait any more
 
     def decide(self) -> None:
         while self.queue:

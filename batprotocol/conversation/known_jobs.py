@@ -39,7 +39,17 @@ class JobRecord:
     """
 
     # No msgspec.Struct, whose fields compiled code finds by their names: this is most of what rules look at.
-    __slots__ = ("acknowledgement_due", "allocation", "final", "job", "kill_due", "profile_id", "since", "state")
+    __slots__ = (
+        "_settled",
+        "acknowledgement_due",
+        "allocation",
+        "final",
+        "job",
+        "kill_due",
+        "profile_id",
+        "since",
+        "state",
+    )
 
     def __init__(
         self,
@@ -60,6 +70,7 @@ class JobRecord:
         self.final = final
         self.acknowledgement_due = acknowledgement_due
         self.kill_due = kill_due
+        self._settled = False  # whether it is to be put away
 
     def _fields(self) -> dict[str, object]:
         return {
@@ -86,13 +97,15 @@ class JobRecord:
 
 
 _DIGITS: Final = 9
-"""The number of a job has no more of them."""
+"""The number at the end of an id has no more of them."""
 _SPARSE: Final = 64
-"""How many times as high as the number of jobs a job's number can be; beyond that, it is kept by its name."""
+"""How many times as high as there are ids that begin alike their numbers can be; what is beyond is kept by name."""
+_BEGINNINGS: Final = 64
+"""How many beginnings of ids there can be; what begins otherwise is kept by name."""
 _IN_A_BUCKET: Final = 8
-_LATELY: Final = 128
-"""How many jobs are kept by their names before they are put away: one after the other, in a simulation that has better
-things to do in between, that takes three times as long."""
+_AT_ONCE: Final = 128
+"""How many jobs are put away at once: one after the other, in a simulation that has better things to do in between,
+that takes three times as long."""
 _BEFORE, _AFTER = b"\xff", b"\xfe"
 """What stands before and after an id: bytes that UTF-8 does not have."""
 
@@ -100,33 +113,63 @@ Ending: TypeAlias = "tuple[JobState, model.FinalJobState]"
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class _Numbers:
+    """Of the ids that begin alike and end with a number, a byte at the place of each number."""
+
+    __slots__ = ("_codes", "_count")
+
+    def __init__(self) -> None:
+        self._codes = bytearray()
+        self._count = 0
+
+    def __iter__(self) -> Iterator[int]:
+        for number, code in enumerate(bytes(self._codes)):
+            if code:
+                yield number
+
+    def takes(self, number: int, code: int) -> bool:
+        """Keep the code of a number, unless that is too far away."""
+        codes = self._codes
+        if number >= len(codes):
+            if number >= _SPARSE * (self._count + _SPARSE):
+                return False
+            codes.extend(bytes(max(number + 1, len(codes) * 9 // 8) - len(codes)))
+        codes[number] = code
+        self._count += 1
+        return True
+
+    def get(self, number: int) -> int:
+        """The code of a number; 0 if it has none."""
+        codes = self._codes
+        return codes[number] if number < len(codes) else 0
+
+
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class EndedJobs:
     """How jobs ended, by id, in a byte or some fifteen a job, where a dict of strings would take a hundred.
 
-    Of each workload, the byte at the place of a job's number tells how it ended. Jobs without a number, or with one far
-    beyond those of the others, are kept in a table of names. Some that have ended lately are still to be put there.
+    An id mostly ends with a number: of those that begin alike (`w0!`, `w0!j`), a byte at the place of the number tells
+    how the job ended. Ids without a number, or with one far beyond those of the others, are kept in a table of names.
     """
 
-    __slots__ = ("_code", "_codes", "_count", "_endings", "_lately", "_named", "_numbered", "_top")
+    __slots__ = ("_code", "_codes", "_count", "_endings", "_named", "_numbered", "_top")
 
     def __init__(self) -> None:
         self._count = 0
         self._endings: list[Ending] = []
         self._codes: dict[Ending, int] = {}
         self._code = 0  # of the last job
-        self._lately: dict[str, int] = {}
         self._top = ""  # of the longest ids the last one: new jobs are mostly beyond it, and not searched
-        self._numbered: dict[str, bytearray] = {}
+        self._numbered: dict[str, _Numbers] = {}
         self._named = _Names()
 
     def __len__(self) -> int:
         return self._count
 
     def __iter__(self) -> Iterator[str]:
-        for workload, codes in self._numbered.items():
-            yield from (f"{workload}!{number}" for number, code in enumerate(bytes(codes)) if code)
+        for beginning, numbers in self._numbered.items():
+            yield from (f"{beginning}{number}" for number in numbers)
         yield from self._named
-        yield from self._lately
 
     def add(self, job_id: str, record: JobRecord) -> None:
         """Keep how a job ended that is not here yet."""
@@ -137,20 +180,13 @@ class EndedJobs:
         self._count += 1
         if self._is_beyond(job_id):
             self._top = job_id
-        self._lately[job_id] = code
-        if len(self._lately) >= _LATELY:
-            for lately, its_code in self._lately.items():
-                self._put_away(lately, its_code)
-            self._lately.clear()
-
-    def _put_away(self, job_id: str, code: int) -> None:
-        workload, _, name = job_id.partition("!")
-        if _is_number(name) and code < 256:
-            number, codes = int(name), self._numbered.get(workload)
-            if codes is None:
-                codes = self._numbered[workload] = bytearray()
-            if number < len(codes) or self._has_grown(codes, number):
-                codes[number] = code
+        beginning = job_id.rstrip("0123456789")
+        digits = job_id[len(beginning) :]
+        if _is_number(digits) and code < 256:
+            numbers = self._numbered.get(beginning)
+            if numbers is None and len(self._numbered) < _BEGINNINGS:
+                numbers = self._numbered[beginning] = _Numbers()
+            if numbers is not None and numbers.takes(int(digits), code):
                 return
         self._named.add(job_id, code)
 
@@ -164,18 +200,11 @@ class EndedJobs:
         code = self._codes[ending] = len(self._endings)
         return code
 
-    def _has_grown(self, codes: bytearray, number: int) -> bool:
-        """Make place for a number, if it is not too far away."""
-        if number >= _SPARSE * (self._count + _SPARSE):
-            return False
-        codes.extend(bytes(max(number + 1, len(codes) * 9 // 8) - len(codes)))
-        return True
-
     def get(self, job_id: str) -> JobRecord | None:
         """What is left of a job that has ended; None if there is none of this name."""
         if self._is_beyond(job_id):
             return None
-        code = self._lately.get(job_id, 0) or self._found(job_id)
+        code = self._found(job_id)
         if not code:
             return None
         state, final = self._endings[code - 1]
@@ -183,18 +212,19 @@ class EndedJobs:
 
     def _found(self, job_id: str) -> int:
         """The code of a job that was put away; 0 if there is none of this name."""
-        workload, _, name = job_id.partition("!")
-        codes = self._numbered.get(workload)
-        if codes is not None and len(name) <= _DIGITS and name.isdecimal():  # most that are asked for are new
-            number = int(name)
-            if number < len(codes) and codes[number] and _is_number(name):
-                return codes[number]
+        beginning = job_id.rstrip("0123456789")
+        numbers = self._numbered.get(beginning)
+        if numbers is not None:
+            digits = job_id[len(beginning) :]
+            code = numbers.get(int(digits)) if _is_number(digits) else 0
+            if code:
+                return code
         return self._named.get(job_id) if self._named.count else 0
 
 
-def _is_number(name: str) -> bool:
-    """Whether it is a number, written in the only way that counts."""
-    return name.isdecimal() and (name[0] != "0" or name == "0") and len(name) <= _DIGITS and name.isascii()
+def _is_number(digits: str) -> bool:
+    """Whether these digits are a number, written in the only way that counts."""
+    return 0 < len(digits) <= _DIGITS and (digits[0] != "0" or len(digits) == 1)
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -261,15 +291,17 @@ class Jobs:
     """All jobs ever submitted or registered.
 
     Attributes:
-        live: those of which everything is known, by id, among them those that have ended just now.
+        live: those of which everything is known, by id, and some that have ended lately.
         ended: all others.
+        settled: the ids of those in `live` of which nothing is kept but how they ended.
     """
 
-    __slots__ = ("ended", "live")
+    __slots__ = ("ended", "live", "settled")
 
     def __init__(self) -> None:
         self.live: dict[str, JobRecord] = {}
         self.ended = EndedJobs()
+        self.settled: list[str] = []
 
     def get(self, job_id: str) -> JobRecord | None:
         """What is known of a job; None if there is none of this name."""
@@ -285,9 +317,16 @@ class Jobs:
     def settle(self, job_id: str) -> None:
         """Keep nothing of a job but how it ended, if nothing more is to come."""
         record = self.live.get(job_id)
-        if record is not None and not record.kill_due and not record.acknowledgement_due:
-            self.ended.add(job_id, record)
-            del self.live[job_id]
+        if record is None or record._settled or record.kill_due or record.acknowledgement_due:
+            return
+        record._settled = True
+        record.profile_id = ""
+        record.since = None
+        self.settled.append(job_id)
+        if len(self.settled) >= _AT_ONCE:
+            for each in self.settled:
+                self.ended.add(each, self.live.pop(each))
+            self.settled.clear()
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -321,4 +360,5 @@ class JobsById(Mapping[str, JobRecord]):
         return len(self._jobs.ended) + len(self._jobs.live)
 
     def __repr__(self) -> str:
-        return f"<Jobs: {len(self._jobs.live)} under way, {len(self._jobs.ended)} ended>"
+        settled = len(self._jobs.settled)
+        return f"<Jobs: {len(self._jobs.live) - settled} under way, {len(self._jobs.ended) + settled} ended>"

@@ -9,7 +9,7 @@ import pickle
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -95,6 +95,34 @@ def test_a_job_that_has_ended_takes_few_bytes() -> None:
     assert kept < 30 * jobs  # a hundred are allowed, a dict of ids takes that much
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        lambda number: f"w0!{'' if number % 3 else 'j'}{number}",
+        lambda number: f"w0!{10 * number}",
+        lambda number: f"w0!{number:x}",
+        lambda number: f"w{number}!{32 * number % 4096}",
+        lambda number: f"{number}!{64 * number}",
+        lambda number: f"w0!{number:08}",
+    ],
+    ids=["two-kinds", "sparse", "hexadecimal", "workloads", "far-workloads", "zeros"],
+)
+def test_so_do_ids_of_all_kinds(name: Callable[[int], str]) -> None:
+    jobs, count, others = Jobs(), 20_000, 30_000
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for number in range(count):
+            jobs.live[name(number)] = JobRecord(JobState.COMPLETED, None, "w0!p", final=DONE)
+            jobs.settle(name(number))
+        kept = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert kept < 40 * count
+    assert all(jobs.get(name(number)) for number in range(count))
+    assert not any(jobs.get(name(number)) for number in range(count, others))
+
+
 def test_rules_know_the_jobs_that_have_ended() -> None:
     conversation = begun()
     one_after_the_other(conversation, 0, 500)
@@ -140,7 +168,7 @@ def test_a_job_is_kept_while_its_kill_or_its_acknowledgement_is_due() -> None:
 
 @given(
     st.dictionaries(
-        st.text(st.characters()) | st.from_regex(r"w[01]!0?[0-9]{1,11}", fullmatch=True),
+        st.text(st.characters()) | st.from_regex(r"w[01]!(j|0)?[0-9]{1,11}|[a-z0-9]{2}![0-9]", fullmatch=True),
         st.sampled_from([*FinalJobState, 200]),
     ),
     st.integers(0, 200),
@@ -157,8 +185,9 @@ def test_jobs_are_like_a_dict(known: dict[str, FinalJobState], more: int, others
         jobs.settle(job_id)
         jobs.settle(job_id)
     for each in (jobs, copy.deepcopy(jobs), pickle.loads(pickle.dumps(jobs))):
-        assert not each.live
+        assert sorted(each.live) == sorted(each.settled)
         by_id = JobsById(each)
+        assert repr(by_id) == f"<Jobs: 0 under way, {len(known)} ended>"
         assert len(by_id) == len(known)
         assert {job_id: record.final for job_id, record in by_id.items()} == known
         for job_id in others:
