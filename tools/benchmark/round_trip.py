@@ -48,7 +48,10 @@ WARM_UP = 2
 """How many of these parts are not counted."""
 
 SIMULATIONS = 12
-"""How many times a recorded run is played."""
+"""How many times a recorded run is played at least."""
+
+PLAYED = 10_000
+"""How many messages of it are played at least: a part of a short one is soon over, and what it takes differs widely."""
 
 BEGINNING = 4
 """How many messages of it are not counted: those that tell of the platform."""
@@ -90,7 +93,8 @@ def delay_jobs(scheduler: str, jobs: int) -> Recording:
 def recorded_run(path: str) -> Recording:
     """A recorded run, to be played to FCFS again and again."""
     said = [found.data for found in messages([path]) if found.name.endswith(".bin") and "twin/" not in found.name]
-    return Recording(Path(path).name, "FCFS", said[::2], said[1::2], SIMULATIONS)
+    simulations = max(SIMULATIONS, PLAYED // len(said[::2]))
+    return Recording(Path(path).name, "FCFS", said[::2], said[1::2], simulations)
 
 
 # The processes
@@ -101,12 +105,14 @@ def serve_scheduler(scheduler: str, endpoint: str, engine: str, ready: Connectio
     run(SCHEDULERS[scheduler](), endpoint, on_bound=ready.send)
 
 
-def serve_schedulers(scheduler: str, endpoint: str, engine: str, hello: bytes, ready: Connection) -> None:
+def serve_schedulers(
+    scheduler: str, endpoint: str, engine: str, hello: bytes, simulations: int, ready: Connection
+) -> None:
     """One simulation after the other; each hello is the recorded one, as what Batsim says follows from it."""
     binary.use_engine(engine)
     with Server(endpoint, lambda: Session(lambda text: frames.decode_hello(hello).message)) as server:
         ready.send(endpoint)
-        for _ in range(SIMULATIONS):
+        for _ in range(simulations):
             attend = attend_to(SCHEDULERS[scheduler]())
             for turn in server:
                 attend(turn)
@@ -177,9 +183,12 @@ def measure_again(recording: Recording, engine: str) -> Ratio:
     """The same for a conversation that is had more than once."""
     said, replies = recording.said, list(recording.replies)
     with tempfile.TemporaryDirectory() as folder, zmq.Context() as context:
-        edc = Peer(context, serve_schedulers, f"ipc://{folder}/edc", recording.scheduler, engine, replies[0])
-        echo = Peer(context, serve_echo, f"ipc://{folder}/echo", replies * recording.simulations)
-        for number in range(recording.simulations):
+        simulations = recording.simulations
+        edc = Peer(
+            context, serve_schedulers, f"ipc://{folder}/edc", recording.scheduler, engine, replies[0], simulations
+        )
+        echo = Peer(context, serve_echo, f"ipc://{folder}/echo", replies * simulations)
+        for number in range(simulations):
             for peer in (edc, echo) if number % 2 else (echo, edc):
                 peer.play(said[:BEGINNING])
                 peer.play(said[BEGINNING:])
