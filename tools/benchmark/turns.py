@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter_ns
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 # Run as a script, it measures the installed batprotocol, or without one the source tree.
 sys.path.append(str(Path(__file__).resolve().parent.parent.parent))
@@ -111,24 +111,16 @@ def play(frames: Sequence[bytes], endpoint: str) -> None:
             socket.recv_multipart()
 
 
-def _offer_timed(conversation: Any) -> Callable[[Event], list[Any]]:
-    offer = type(conversation).offer
+def _timed(judge: Callable[[Event], object]) -> Callable[[Event], None]:
+    """What judges the events of a reply, and adds up how long that took."""
 
-    def timed(event: Event) -> list[Any]:
+    def timed(event: Event) -> None:
         global _offering
         start = perf_counter_ns()
-        found: list[Any] = offer(conversation, event)
+        judge(event)
         _offering += perf_counter_ns() - start
-        return found
 
     return timed
-
-
-class _TimedConversation:
-    """A conversation that tells how long its judgement of events took."""
-
-    def __init__(self, conversation: Any) -> None:
-        self.offer = _offer_timed(conversation)
 
 
 def one_round(scheduler: Scheduler, said: Sequence[bytes], endpoint: str, format: str) -> Budget:
@@ -139,7 +131,6 @@ def one_round(scheduler: Scheduler, said: Sequence[bytes], endpoint: str, format
     session.hear_init("")
     session.answer()
     attend = attend_to(scheduler)
-    timed: Any = _TimedConversation(session.conversation)
     quiet = isinstance(scheduler, NoOp)
     channel = Channel(endpoint)
     peer = multiprocessing.get_context("spawn").Process(target=play, args=(said, channel.endpoint))
@@ -161,8 +152,8 @@ def one_round(scheduler: Scheduler, said: Sequence[bytes], endpoint: str, format
             turn = session.hear(message)
             t3 = clock()
             reply = None if quiet else turn.reply  # which is made when it is asked for
-            if reply is not None:
-                reply._conversation = timed
+            if reply is not None and reply._judge is not None:
+                reply._judge = _timed(reply._judge)
             t4 = clock()
             attend(turn)
             t5 = clock()
@@ -182,6 +173,9 @@ def one_round(scheduler: Scheduler, said: Sequence[bytes], endpoint: str, format
             parts = (t1 - t0, t2 - t1, t3 - t2, handlers + own, offering + t7 - t6, t8 - t7, t9 - t8)
             for index, part in enumerate(parts):
                 sums[index] += part - own
+    except BaseException:
+        peer.terminate()  # it waits for answers
+        raise
     finally:
         gc.enable()
         peer.join()

@@ -1,0 +1,33 @@
+"""The benchmarks of turns reach into sessions and replies: they run, on a few jobs, and tell something of each part."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from support import ROOT
+
+sys.path.append(str(ROOT / "tools"))
+
+from benchmark import round_trip, turns
+
+WITHOUT_ENGINE = True
+
+USUAL = round_trip.binary.ENGINES[-1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", turns.SCHEDULERS)
+def test_each_part_of_a_turn_takes_its_time(name: str) -> None:
+    budget = turns.measured(turns.SCHEDULERS[name], turns.AHEAD, 1)
+    assert len(budget.parts) == len(turns.PARTS)
+    assert all(budget.parts)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("jobs", "simulations"), [(2 * round_trip.PART, 1), (20, round_trip.WARM_UP + 2)])
+def test_turns_are_measured_against_the_echo(jobs: int, simulations: int) -> None:
+    recording = round_trip.delay_jobs("FCFS", jobs)._replace(simulations=simulations)
+    ratio = round_trip.measure(recording, USUAL)
+    assert ratio.name == f"FCFS, {jobs} delay jobs"
+    assert ratio.scheduler > 0 < ratio.echo
