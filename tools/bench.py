@@ -18,7 +18,8 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from benchmark import cpp, hosts, in_process, mqtt, queues, round_trip, simulation, turns
 from benchmark.competitors import OTHERS, Competitor, engine, json_of, prepare
-from benchmark.report import GOALS, Results, machine, table
+from benchmark.report import GOALS, Results, machine
+from benchmark.tables import table
 from benchmark.timing import Call, import_times, measure
 from benchmark.workloads import WORKLOADS
 

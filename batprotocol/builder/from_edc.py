@@ -77,8 +77,9 @@ class FromEDC(Collector):
             text = hosts._sent if type(hosts) is FrozenHosts else ""
             allocation = new_allocation(text or some_hosts(hosts, "allocation.host_allocation"), placement)
             event = new_execution(job_id, allocation, None, None, self._now)
-            if self._judge is not None:
-                self._judge(event)
+            judge = self._judge
+            if judge is not None:
+                judge(event)
             self._events.append(event)
             return
         self._append(

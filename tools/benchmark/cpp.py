@@ -22,7 +22,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent.parent))
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from benchmark.competitors import GENERATED, engine
-from benchmark.report import table
+from benchmark.tables import table
 from benchmark.timing import Call, measure
 from benchmark.workloads import WORKLOADS
 

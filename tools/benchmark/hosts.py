@@ -23,7 +23,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 from procset import ProcSet
 
 from batprotocol import Hosts, HostsError
-from benchmark.report import table
+from benchmark.tables import table
 
 __all__ = ["main", "measure"]
 

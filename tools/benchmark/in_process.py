@@ -36,8 +36,8 @@ from batprotocol.edc import run
 from batprotocol.edc.embedded import options
 from batprotocol.wire import binary, frames
 from benchmark import turns
-from benchmark.report import table
 from benchmark.round_trip import pin
+from benchmark.tables import table
 
 __all__ = ["Cost", "main", "measured"]
 

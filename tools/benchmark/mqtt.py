@@ -31,7 +31,7 @@ from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
 
 from batprotocol.fast import Cluster, StartVM, VMConfiguration, encode
-from benchmark.report import table
+from benchmark.tables import table
 
 __all__ = ["GOAL", "main", "measure"]
 

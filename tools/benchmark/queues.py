@@ -34,7 +34,7 @@ from batprotocol.cli.run import load
 from batprotocol.edc import Scheduler
 from batprotocol.edc.scheduler import attend_to, hello_of
 from batprotocol.edc.session import Session
-from benchmark.report import table
+from benchmark.tables import table
 
 __all__ = ["WAITING", "main", "measure"]
 

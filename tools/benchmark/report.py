@@ -1,4 +1,4 @@
-"""What a run has found, as text for a terminal or as Markdown for a README, and how it compares to the goals."""
+"""What a run of the formats' benchmark has found, and how it compares to the goals."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from importlib import metadata
 from pathlib import Path
 
 from benchmark.competitors import GENERATED, Competitor
+from benchmark.tables import table
 from benchmark.workloads import Workload
 
-__all__ = ["GOALS", "Results", "machine", "table"]
+__all__ = ["GOALS", "Results", "machine"]
 
 GOALS = {"decode": 9.0, "encode": 12.0}
 """How many times faster than the generated classes the pure-Python engine must be."""
@@ -62,19 +63,6 @@ class Results:
 
 def _ratio(ratio: float) -> str:
     return f"{ratio:.{0 if ratio >= 99.5 else 1 if ratio >= 9.95 else 2}f}x"
-
-
-def table(rows: Sequence[Sequence[str]], markdown: bool) -> str:
-    """Rows as text: the first one is the head, the first column is words, the others are numbers."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        for row in rows
-    ]
-    if not markdown:
-        return "\n".join("  ".join(line).rstrip() for line in lines)
-    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
-    return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], rule, *lines[1:]])
 
 
 def machine() -> str:

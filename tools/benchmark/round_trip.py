@@ -33,7 +33,7 @@ from batprotocol.cli.sources import messages
 from batprotocol.edc import Server, Session, run
 from batprotocol.edc.scheduler import attend_to
 from batprotocol.wire import binary, frames
-from benchmark.report import table
+from benchmark.tables import table
 from benchmark.turns import SCHEDULERS, recorded
 
 __all__ = ["GOALS", "Ratio", "Recording", "main", "measure"]

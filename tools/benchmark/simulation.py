@@ -25,7 +25,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 from batprotocol.cli.run import load
 from batprotocol.model import DelayProfile
 from batprotocol.simulator import Platform, StaticJob, Workload, WorkloadProfile, simulate
-from benchmark.report import table
+from benchmark.tables import table
 
 __all__ = ["Cost", "main", "simulated"]
 

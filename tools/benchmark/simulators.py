@@ -31,7 +31,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from batprotocol.cli.run import load
 from batprotocol.simulator import Platform, simulate
-from benchmark.report import table
+from benchmark.tables import table
 
 __all__ = ["Found", "main"]
 

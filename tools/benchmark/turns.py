@@ -38,7 +38,7 @@ from batprotocol.model import (
 from batprotocol.simulator import Platform, Simulator, StaticJob, Workload, WorkloadProfile
 from batprotocol.sockets.channel import Channel
 from batprotocol.wire import FORMATS, binary
-from benchmark.report import table
+from benchmark.tables import table
 
 __all__ = ["PARTS", "SCHEDULERS", "Budget", "main", "measured", "recorded"]
 
