@@ -195,7 +195,7 @@ def test_taking_and_giving_back(machine: type[Taking]) -> None:
     run_state_machine_as_test(machine, settings=settings(stateful_step_count=30))  # type: ignore[no-untyped-call]
 
 
-@pytest.mark.parametrize("name", ["take", "give_back"])
+@pytest.mark.parametrize("name", ["take", "take_contiguous", "take_these", "give_back"])
 def test_what_is_compiled_is_told_in_the_same_words(name: str) -> None:
     compiled, python = getattr(Hosts, name), getattr(PythonHosts, name)
     assert inspect.getdoc(compiled) == inspect.getdoc(python)
@@ -207,6 +207,9 @@ def test_arguments_can_be_named(kind: Any) -> None:
     free = kind("0-3")
     assert free.take(count=2) == frozen_hosts("0-1")
     free.give_back(hosts=1)
+    assert free.take_contiguous(count=1) == frozen_hosts(1)
+    assert free.take_these(hosts="3") == frozen_hosts(3)
+    free.give_back(hosts="1 3")
     assert free == Hosts("1-3")
     for wrong in (lambda: free.take(), lambda: free.take(1, 2), lambda: free.give_back(host=1)):
         with pytest.raises(TypeError):

@@ -1,7 +1,7 @@
 /* Taking and giving back in C: a scheduler does both for each job, and Python's own calls cost more than what is done.
 
    The state is that of `Pool` in hosts.py, and the methods of PythonHosts work on it: whatever is unusual here, they do,
-   and so they tell what is wrong. Usual is to take a few intervals, and to give back what was taken. */
+   and so they tell what is wrong. Usual is to take a few intervals, or what was taken before, and to give it back. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -25,7 +25,7 @@ typedef struct {
 
 static PyObject *frozen_class; /* FrozenHosts */
 static PyObject *seen;         /* those that were read or written lately, by their intervals */
-static PyObject *python_take, *python_give_back;
+static PyObject *python_take, *python_take_contiguous, *python_take_these, *python_give_back;
 static PyObject *intervals_name;
 
 static int
@@ -176,14 +176,69 @@ take(Pool *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
     return hosts;
 }
 
-/* Giving back */
-
-/* Whether these are intervals of hosts that were taken: how many hosts, or -1 if not, or if that is not so easily told.
- */
+/* Where the first row of so many free hosts is; -1 if there is none. */
 static Py_ssize_t
-count_taken(Pool *self, PyObject *intervals)
+row_of(Pool *self, Py_ssize_t count)
 {
-    if (!PyTuple_CheckExact(intervals) || self->has_gaps) {
+    const char *free = PyByteArray_AS_STRING(self->free);
+    Py_ssize_t size = PyByteArray_GET_SIZE(self->free), end = count >= self->row ? self->row_from : self->first;
+    while (end >= 0 && end + count <= size) {
+        const char *begin = memchr(free + end, 1, (size_t)(size - end));
+        if (!begin || count > size - (begin - free)) {
+            return -1;
+        }
+        const char *gap = memchr(begin, 0, (size_t)count);
+        if (!gap) {
+            return begin - free;
+        }
+        end = gap + 1 - free;
+    }
+    return -1;
+}
+
+PyDoc_STRVAR(take_contiguous_doc, "take_contiguous($self, /, count)\n"
+                                  "--\n"
+                                  "\n"
+                                  "Take the first hosts in a row that are free.\n"
+                                  "\n"
+                                  "Args:\n"
+                                  "    count: how many; 0 to `len(self)`.\n"
+                                  "\n"
+                                  "Raises:\n"
+                                  "    HostsError: there are not so many in a row.\n"
+                                  "\n"
+                                  ">>> free = Hosts(\"0-2 4 6-9\")\n"
+                                  ">>> free.take_contiguous(4), free.take_contiguous(2)\n"
+                                  "(FrozenHosts('6-9'), FrozenHosts('0-1'))");
+
+static PyObject *
+take_contiguous(Pool *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
+{
+    Py_ssize_t wanted = count == 1 && !names ? number(arguments[0]) : -1;
+    Py_ssize_t first = wanted < 1 || wanted > self->size || !is_sound(self) ? -1 : row_of(self, wanted);
+    if (first < 0) {
+        return in_python(python_take_contiguous, self, arguments, count, names);
+    }
+    Interval found = {first, first + wanted - 1};
+    mark(self, &found, 1, 0);
+    PyObject *hosts = frozen(&found, 1, arguments[0]);
+    if (!hosts) {
+        mark(self, &found, 1, 1);
+        return NULL;
+    }
+    self->row = wanted;
+    self->row_from = first + wanted;
+    self->size -= wanted;
+    return hosts;
+}
+
+/* Certain hosts */
+
+/* How many hosts these intervals are; -1 if some of their bytes are `wrong`, or if that is not so easily told. */
+static Py_ssize_t
+count_in(Pool *self, PyObject *intervals, int wrong)
+{
+    if (!PyTuple_CheckExact(intervals)) {
         return -1;
     }
     const char *free = PyByteArray_AS_STRING(self->free);
@@ -194,13 +249,66 @@ count_taken(Pool *self, PyObject *intervals)
             return -1;
         }
         Py_ssize_t first = number(PyTuple_GET_ITEM(interval, 0)), last = number(PyTuple_GET_ITEM(interval, 1));
-        if (first <= before || last < first || last >= room || memchr(free + first, 1, (size_t)(last + 1 - first))) {
+        if (first <= before || last < first || last >= room) {
+            return -1;
+        }
+        if (memchr(free + first, wrong, (size_t)(last + 1 - first))) {
             return -1;
         }
         hosts += last + 1 - first;
         before = last;
     }
     return hosts;
+}
+
+/* Let all of these intervals, which are right, have this byte. */
+static void
+mark_all(Pool *self, PyObject *intervals, int byte)
+{
+    char *free = PyByteArray_AS_STRING(self->free);
+    for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(intervals); index++) {
+        PyObject *interval = PyTuple_GET_ITEM(intervals, index);
+        Py_ssize_t first = number(PyTuple_GET_ITEM(interval, 0)), last = number(PyTuple_GET_ITEM(interval, 1));
+        memset(free + first, byte, (size_t)(last + 1 - first));
+    }
+}
+
+/* The intervals of the one argument if that is a FrozenHosts; or NULL, perhaps with an exception. */
+static PyObject *
+intervals_of(Pool *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
+{
+    if (count != 1 || names || !is_sound(self) || (PyObject *)Py_TYPE(arguments[0]) != frozen_class) {
+        return NULL;
+    }
+    return PyObject_GetAttr(arguments[0], intervals_name);
+}
+
+PyDoc_STRVAR(take_these_doc, "take_these($self, /, hosts)\n"
+                             "--\n"
+                             "\n"
+                             "Take certain hosts.\n"
+                             "\n"
+                             "Args:\n"
+                             "    hosts: a host set; all of it must be free.\n"
+                             "\n"
+                             "Raises:\n"
+                             "    HostsError: some of them are not free.\n"
+                             "    HostSetError: this is no host set.");
+
+static PyObject *
+take_these(Pool *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
+{
+    PyObject *intervals = intervals_of(self, arguments, count, names);
+    Py_ssize_t hosts = intervals ? count_in(self, intervals, 0) : -1;
+    if (hosts > 0) {
+        mark_all(self, intervals, 0);
+        self->size -= hosts;
+    }
+    Py_XDECREF(intervals);
+    if (hosts >= 0) {
+        return Py_NewRef(arguments[0]);
+    }
+    return PyErr_Occurred() ? NULL : in_python(python_take_these, self, arguments, count, names);
 }
 
 /* From this host on, some are free now that were not. */
@@ -232,29 +340,18 @@ PyDoc_STRVAR(give_back_doc,
 static PyObject *
 give_back(Pool *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
 {
-    if (count != 1 || names || !is_sound(self) || (PyObject *)Py_TYPE(arguments[0]) != frozen_class) {
-        return in_python(python_give_back, self, arguments, count, names);
-    }
-    PyObject *intervals = PyObject_GetAttr(arguments[0], intervals_name);
-    if (!intervals) {
-        return NULL;
-    }
-    Py_ssize_t hosts = count_taken(self, intervals);
+    PyObject *intervals = intervals_of(self, arguments, count, names);
+    Py_ssize_t hosts = intervals && !self->has_gaps ? count_in(self, intervals, 1) : -1;
     if (hosts > 0) {
-        char *free = PyByteArray_AS_STRING(self->free);
-        for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(intervals); index++) {
-            PyObject *interval = PyTuple_GET_ITEM(intervals, index);
-            Py_ssize_t first = number(PyTuple_GET_ITEM(interval, 0)), last = number(PyTuple_GET_ITEM(interval, 1));
-            memset(free + first, 1, (size_t)(last + 1 - first));
-        }
+        mark_all(self, intervals, 1);
         self->size += hosts;
         look_from(self, number(PyTuple_GET_ITEM(PyTuple_GET_ITEM(intervals, 0), 0)));
     }
-    Py_DECREF(intervals);
-    if (hosts < 0) {
-        return in_python(python_give_back, self, arguments, count, names);
+    Py_XDECREF(intervals);
+    if (hosts >= 0) {
+        Py_RETURN_NONE;
     }
-    Py_RETURN_NONE;
+    return PyErr_Occurred() ? NULL : in_python(python_give_back, self, arguments, count, names);
 }
 
 /* The object */
@@ -290,6 +387,9 @@ discard(Pool *self)
 
 static PyMethodDef pool_methods[] = {
     {"take", (PyCFunction)(void (*)(void))take, METH_FASTCALL | METH_KEYWORDS, take_doc},
+    {"take_contiguous", (PyCFunction)(void (*)(void))take_contiguous, METH_FASTCALL | METH_KEYWORDS,
+     take_contiguous_doc},
+    {"take_these", (PyCFunction)(void (*)(void))take_these, METH_FASTCALL | METH_KEYWORDS, take_these_doc},
     {"give_back", (PyCFunction)(void (*)(void))give_back, METH_FASTCALL | METH_KEYWORDS, give_back_doc},
     {NULL, NULL, 0, NULL},
 };
@@ -336,14 +436,22 @@ bind(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "O!O!O:bind", &PyType_Type, &frozen, &PyDict_Type, &lately, &hosts)) {
         return NULL;
     }
-    PyObject *taking = PyObject_GetAttrString(hosts, "take");
-    PyObject *giving = taking ? PyObject_GetAttrString(hosts, "give_back") : NULL;
-    if (!giving) {
-        Py_XDECREF(taking);
-        return NULL;
+    const struct {
+        const char *name;
+        PyObject **method;
+    } wanted[] = {
+        {"take", &python_take},
+        {"take_contiguous", &python_take_contiguous},
+        {"take_these", &python_take_these},
+        {"give_back", &python_give_back},
+    };
+    for (size_t index = 0; index < sizeof wanted / sizeof *wanted; index++) {
+        PyObject *method = PyObject_GetAttrString(hosts, wanted[index].name);
+        if (!method) {
+            return NULL;
+        }
+        Py_XSETREF(*wanted[index].method, method);
     }
-    Py_XSETREF(python_take, taking);
-    Py_XSETREF(python_give_back, giving);
     Py_XSETREF(frozen_class, Py_NewRef(frozen));
     Py_XSETREF(seen, Py_NewRef(lately));
     Py_RETURN_NONE;
