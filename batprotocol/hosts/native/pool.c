@@ -7,6 +7,8 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include "../../native.h"
+
 #include <string.h>
 
 enum { MOST_INTERVALS = 32 };
@@ -462,16 +464,12 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* What is bound is one for the process, as in the native engine of the formats. */
 static int
 execute(PyObject *module)
 {
-#ifndef PYPY_VERSION
-    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
-        PyErr_SetString(PyExc_ImportError, "native pools work in the main interpreter only");
+    if (expect_main_interpreter("native pools") < 0) {
         return -1;
     }
-#endif
     if (!intervals_name) {
         intervals_name = PyUnicode_InternFromString("intervals");
     }
@@ -483,9 +481,7 @@ execute(PyObject *module)
 
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, execute},
-#if PY_VERSION_HEX >= 0x030C0000
-    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
-#endif
+    MAIN_INTERPRETER_ONLY
     {0, NULL},
 };
 

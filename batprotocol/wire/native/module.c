@@ -1,6 +1,7 @@
 /* The module of the native engine: what Python sees of it. How it works is written in engine.h. */
 
 #include "binding.h"
+#include "../../native.h"
 
 PyDoc_STRVAR(decode_doc, "decode($module, data, /)\n--\n\nRead a message from a flatbuffer.");
 PyDoc_STRVAR(encode_doc, "encode($module, message, /)\n--\n\nWrite a message as a flatbuffer.");
@@ -25,25 +26,15 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* What is bound is one for the process, so the engine lives in the main interpreter alone; others get ImportError, and
-   with it the pure-Python engine. A free-threaded Python turns its lock on when it imports this module. */
 static int
 execute(PyObject *module)
 {
-#ifndef PYPY_VERSION
-    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
-        PyErr_SetString(PyExc_ImportError, "the native engine works in the main interpreter only");
-        return -1;
-    }
-#endif
-    return 0;
+    return expect_main_interpreter("native engines");
 }
 
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, execute},
-#if PY_VERSION_HEX >= 0x030C0000
-    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
-#endif
+    MAIN_INTERPRETER_ONLY
     {0, NULL},
 };
 
