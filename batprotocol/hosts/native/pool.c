@@ -8,6 +8,7 @@
 #include <structmember.h>
 
 #include "../../native.h"
+#include "intervals.h"
 
 #include <string.h>
 
@@ -20,10 +21,6 @@ typedef struct {
     Py_ssize_t room, size, first, row, row_from;
     char has_gaps;
 } Pool;
-
-typedef struct {
-    Py_ssize_t first, last;
-} Interval;
 
 static PyObject *frozen_class; /* FrozenHosts */
 static PyObject *seen;         /* those that were read or written lately, by their intervals */
@@ -60,18 +57,6 @@ in_python(PyObject *method, Pool *self, PyObject *const *arguments, Py_ssize_t c
     return found;
 }
 
-/* A small int, not negative; or -1. */
-static Py_ssize_t
-number(PyObject *value)
-{
-    if (!PyLong_CheckExact(value)) {
-        return -1;
-    }
-    int overflow;
-    long long found = PyLong_AsLongLongAndOverflow(value, &overflow);
-    return overflow || found < 0 || found > PY_SSIZE_T_MAX ? -1 : (Py_ssize_t)found;
-}
-
 /* Taking */
 
 /* Where the first `missing` hosts are that are free: how many intervals, or -1 if there are too many of them. */
@@ -98,27 +83,6 @@ look_up(Pool *self, Py_ssize_t missing, Interval *found)
     return count;
 }
 
-static PyObject *
-tuple_of(const Interval *intervals, int count)
-{
-    PyObject *all = PyTuple_New(count);
-    for (int index = 0; all && index < count; index++) {
-        PyObject *interval = PyTuple_New(2);
-        PyObject *first = interval ? PyLong_FromSsize_t(intervals[index].first) : NULL;
-        PyObject *last = first ? PyLong_FromSsize_t(intervals[index].last) : NULL;
-        if (!last) {
-            Py_XDECREF(first);
-            Py_XDECREF(interval);
-            Py_CLEAR(all);
-            break;
-        }
-        PyTuple_SET_ITEM(interval, 0, first);
-        PyTuple_SET_ITEM(interval, 1, last);
-        PyTuple_SET_ITEM(all, index, interval);
-    }
-    return all;
-}
-
 /* The set of these intervals: one that has its text already, if there is one. */
 static PyObject *
 frozen(const Interval *intervals, int count, PyObject *size)
@@ -141,9 +105,24 @@ mark(Pool *self, const Interval *intervals, int count, int byte)
     for (int index = 0; is_sound(self) && index < count; index++) {
         Interval interval = intervals[index];
         if (interval.last < PyByteArray_GET_SIZE(self->free)) { /* whoever was let run meanwhile may have changed it */
-            memset(PyByteArray_AS_STRING(self->free) + interval.first, byte, (size_t)(interval.last + 1 - interval.first));
+            memset(PyByteArray_AS_STRING(self->free) + interval.first, byte, size_of(interval));
         }
     }
+}
+
+/* The hosts of these intervals, which are not free any more. `size` is the same number as `hosts`. */
+static PyObject *
+take_out(Pool *self, const Interval *intervals, int count, PyObject *size, Py_ssize_t hosts)
+{
+    mark(self, intervals, count, 0);
+    PyObject *taken = frozen(intervals, count, size);
+    if (taken) {
+        self->size -= hosts;
+    }
+    else {
+        mark(self, intervals, count, 1);
+    }
+    return taken;
 }
 
 PyDoc_STRVAR(take_doc, "take($self, /, count)\n"
@@ -166,14 +145,9 @@ take(Pool *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
     if (intervals < 0) {
         return in_python(python_take, self, arguments, count, names);
     }
-    mark(self, found, intervals, 0);
-    PyObject *hosts = frozen(found, intervals, arguments[0]);
-    if (!hosts) {
-        mark(self, found, intervals, 1);
-    }
-    else if (intervals) {
+    PyObject *hosts = take_out(self, found, intervals, arguments[0], wanted);
+    if (hosts && intervals) {
         self->first = found[intervals - 1].last + 1;
-        self->size -= wanted;
     }
     return hosts;
 }
@@ -222,15 +196,11 @@ take_contiguous(Pool *self, PyObject *const *arguments, Py_ssize_t count, PyObje
         return in_python(python_take_contiguous, self, arguments, count, names);
     }
     Interval found = {first, first + wanted - 1};
-    mark(self, &found, 1, 0);
-    PyObject *hosts = frozen(&found, 1, arguments[0]);
-    if (!hosts) {
-        mark(self, &found, 1, 1);
-        return NULL;
+    PyObject *hosts = take_out(self, &found, 1, arguments[0], wanted);
+    if (hosts) {
+        self->row = wanted;
+        self->row_from = first + wanted;
     }
-    self->row = wanted;
-    self->row_from = first + wanted;
-    self->size -= wanted;
     return hosts;
 }
 
@@ -246,19 +216,15 @@ count_in(Pool *self, PyObject *intervals, int wrong)
     const char *free = PyByteArray_AS_STRING(self->free);
     Py_ssize_t room = PyByteArray_GET_SIZE(self->free) - 1, hosts = 0, before = -1;
     for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(intervals); index++) {
-        PyObject *interval = PyTuple_GET_ITEM(intervals, index);
-        if (!PyTuple_CheckExact(interval) || PyTuple_GET_SIZE(interval) != 2) {
+        Interval interval = interval_at(intervals, index);
+        if (interval.first <= before || interval.last >= room) {
             return -1;
         }
-        Py_ssize_t first = number(PyTuple_GET_ITEM(interval, 0)), last = number(PyTuple_GET_ITEM(interval, 1));
-        if (first <= before || last < first || last >= room) {
+        if (memchr(free + interval.first, wrong, size_of(interval))) {
             return -1;
         }
-        if (memchr(free + first, wrong, (size_t)(last + 1 - first))) {
-            return -1;
-        }
-        hosts += last + 1 - first;
-        before = last;
+        hosts += (Py_ssize_t)size_of(interval);
+        before = interval.last;
     }
     return hosts;
 }
@@ -269,9 +235,8 @@ mark_all(Pool *self, PyObject *intervals, int byte)
 {
     char *free = PyByteArray_AS_STRING(self->free);
     for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(intervals); index++) {
-        PyObject *interval = PyTuple_GET_ITEM(intervals, index);
-        Py_ssize_t first = number(PyTuple_GET_ITEM(interval, 0)), last = number(PyTuple_GET_ITEM(interval, 1));
-        memset(free + first, byte, (size_t)(last + 1 - first));
+        Interval interval = interval_at(intervals, index);
+        memset(free + interval.first, byte, size_of(interval));
     }
 }
 
@@ -347,7 +312,7 @@ give_back(Pool *self, PyObject *const *arguments, Py_ssize_t count, PyObject *na
     if (hosts > 0) {
         mark_all(self, intervals, 1);
         self->size += hosts;
-        look_from(self, number(PyTuple_GET_ITEM(PyTuple_GET_ITEM(intervals, 0), 0)));
+        look_from(self, interval_at(intervals, 0).first);
     }
     Py_XDECREF(intervals);
     if (hosts >= 0) {
