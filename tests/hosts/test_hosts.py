@@ -5,21 +5,16 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable
 from itertools import count as integers
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from embedded import needs_sanitizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from procset import ProcSet
-from support import ROOT
 
 from batprotocol import FrozenHosts, Hosts, HostsError, HostSetError, MessageBuilder, OneShot, format_hosts
 from batprotocol.conversation import hostsets
@@ -390,19 +385,3 @@ def test_a_long_text_is_cut_in_the_repr() -> None:
     free = Hosts(range(0, 20_000, 2))
     assert len(repr(free)) < 11_000
     assert repr(free).endswith("...)")
-
-
-@needs_sanitizers
-@pytest.mark.skipif("_pool" not in Hosts.__base__.__module__, reason="there is no pool in C")
-def test_it_is_clean(tmp_path: Path) -> None:
-    """With AddressSanitizer and UndefinedBehaviorSanitizer in the library."""
-    script = tmp_path / "script.py"
-    tests = (
-        "test_taking_and_giving_back or test_what_is_refused or test_arguments or test_many_hosts or test_the_highest"
-    )
-    arguments = [str(Path(__file__)), "-q", "-p", "no:cacheprovider", "-k", tests]
-    script.write_text(f"import sys, pytest\nsys.exit(pytest.main({arguments!r}))")
-    done = subprocess.run([sys.executable, "tools/sanitized.py", str(script)], capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Sanitizer" not in done.stderr
-    assert "passed" in done.stdout

@@ -11,12 +11,10 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
 import zmq
-from embedded import needs_sanitizers
 from hypothesis import given
 from hypothesis import strategies as st
 from support import ROOT
@@ -337,25 +335,3 @@ def test_without_the_extension() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert (done.stdout, done.stderr) == ("python\n", "")
-
-
-@pytest.mark.slow
-@needs_native_link
-@needs_sanitizers
-def test_it_is_clean(tmp_path: Path) -> None:
-    """All that is tested here, with AddressSanitizer and UndefinedBehaviorSanitizer in the library."""
-    script = tmp_path / "script.py"
-    tests = [
-        "test_whatever_is_said_arrives",
-        "test_whatever_is_sent_arrives",
-        "test_large_messages",
-        "test_a_handler_can_shorten_a_wait",
-        "test_after_the_end",
-        "test_wrong_arguments",
-    ]
-    arguments = [str(Path(__file__)), "-q", "-p", "no:cacheprovider", "-k", " or ".join(tests)]
-    script.write_text(f"import sys, pytest\nsys.exit(pytest.main({arguments!r}))")
-    done = subprocess.run([sys.executable, "tools/sanitized.py", str(script)], capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Sanitizer" not in done.stderr
-    assert "passed" in done.stdout

@@ -1,0 +1,36 @@
+"""The links and the pools in C, with AddressSanitizer and UndefinedBehaviorSanitizer; the engine has its fuzzer."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from embedded import needs_sanitizers
+from support import ROOT
+
+from batprotocol import Hosts
+from batprotocol.sockets.link import LINKS
+
+WITHOUT_ENGINE = True
+
+TESTED = (
+    ("sockets/test_links.py", "whatever_is_said or whatever_is_sent or large or shorten or after_the_end or arguments"),
+    ("hosts/test_hosts.py", "(taking_and_giving or refused or arguments or many_hosts or the_highest) and not Slow"),
+)
+"""Files of tests, and which of them."""
+
+
+@pytest.mark.slow
+@needs_sanitizers
+@pytest.mark.skipif("native" not in LINKS, reason="links were not compiled, or find no libzmq")
+@pytest.mark.skipif("_pool" not in str(Hosts.__mro__), reason="pools were not compiled")
+def test_they_are_clean(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    commands = [[str(ROOT / "tests" / file), "-q", "-p", "no:cacheprovider", "-k", which] for file, which in TESTED]
+    script.write_text(f"import sys, pytest\nsys.exit(any([pytest.main(command) for command in {commands!r}]))")
+    done = subprocess.run([sys.executable, "tools/sanitized.py", str(script)], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Sanitizer" not in done.stderr
+    assert done.stdout.count(" passed") == len(TESTED)
