@@ -50,7 +50,7 @@ WARM_UP = 2
 SIMULATIONS = 12
 """How many times a recorded run is played at least."""
 
-PLAYED = 10_000
+PLAYED = 30_000
 """How many messages of it are played at least: a part of a short one is soon over, and what it takes differs widely."""
 
 BEGINNING = 4
