@@ -49,7 +49,7 @@ class Pool:
 class PythonHosts(AnyHosts):
     """All that `Hosts` do, whatever has their state."""
 
-    if not TYPE_CHECKING:
+    if not TYPE_CHECKING:  # which expects all that is assigned in here
         __slots__ = ()
     __hash__ = None  # type: ignore[assignment]  # it changes
 
@@ -231,12 +231,15 @@ class PythonHosts(AnyHosts):
 
     def copy(self: T) -> T:
         """Another one in the same state: what happens to one does not happen to the other."""
-        return _restored(type(self), self._free, self._known)
+        other = _restored(type(self), self._free, self._known)
+        if hasattr(self, "__dict__"):  # as what derives from it may have
+            other.__dict__.update(self.__dict__)
+        return other
 
     __copy__ = copy
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), bytes(self._free), bytes(self._known))
+        return _restored, (type(self), bytes(self._free), bytes(self._known)), getattr(self, "__dict__", None)
 
     # Inside
 
@@ -264,10 +267,8 @@ class PythonHosts(AnyHosts):
         return HostsError(f"expected hosts that {expected}, got {shown(given.text)}, of which {' and '.join(states)}")
 
 
-if TYPE_CHECKING:
-    _Pool = Pool
-else:
-    _Pool = Pool
+_Pool = Pool
+if not TYPE_CHECKING:
     with suppress(ImportError):
         from batprotocol.hosts import _pool
 

@@ -197,6 +197,26 @@ def test_what_is_compiled_is_told_in_the_same_words(name: str) -> None:
     assert [*inspect.signature(compiled).parameters] == [*inspect.signature(python).parameters]
 
 
+class NamedHosts(Hosts):
+    """With something of its own, and another way to make one."""
+
+    def __init__(self, name: str, hosts: str) -> None:
+        super().__init__(hosts)
+        self.name = name
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, NamedHosts.copy, pickled])
+def test_what_derives_from_it_is_copied_whole(duplicate: Callable[[Hosts], Hosts]) -> None:
+    free = NamedHosts("left", "0-7")
+    job = free.take(3)
+    other = duplicate(free)
+    assert isinstance(other, NamedHosts)
+    assert (other.name, other, other.taken) == ("left", Hosts("3-7"), job)
+    other.give_back(job)
+    other.name = "right"
+    assert (free.name, len(free)) == ("left", 5)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_arguments_can_be_named(kind: Any) -> None:
     free = kind("0-3")
