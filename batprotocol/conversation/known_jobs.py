@@ -180,13 +180,12 @@ class EndedJobs:
         self._count += 1
         if self._is_beyond(job_id):
             self._top = job_id
-        beginning = job_id.rstrip("0123456789")
-        digits = job_id[len(beginning) :]
-        if _is_number(digits) and code < 256:
+        beginning, number = _parts(job_id)
+        if number >= 0 and code < 256:
             numbers = self._numbered.get(beginning)
             if numbers is None and len(self._numbered) < _BEGINNINGS:
                 numbers = self._numbered[beginning] = _Numbers()
-            if numbers is not None and numbers.takes(int(digits), code):
+            if numbers is not None and numbers.takes(number, code):
                 return
         self._named.add(job_id, code)
 
@@ -212,19 +211,21 @@ class EndedJobs:
 
     def _found(self, job_id: str) -> int:
         """The code of a job that was put away; 0 if there is none of this name."""
-        beginning = job_id.rstrip("0123456789")
+        beginning, number = _parts(job_id)
         numbers = self._numbered.get(beginning)
-        if numbers is not None:
-            digits = job_id[len(beginning) :]
-            code = numbers.get(int(digits)) if _is_number(digits) else 0
-            if code:
-                return code
-        return self._named.get(job_id) if self._named.count else 0
+        code = numbers.get(number) if numbers is not None and number >= 0 else 0
+        if not code and self._named.count:
+            return self._named.get(job_id)
+        return code
 
 
-def _is_number(digits: str) -> bool:
-    """Whether these digits are a number, written in the only way that counts."""
-    return 0 < len(digits) <= _DIGITS and (digits[0] != "0" or len(digits) == 1)
+def _parts(job_id: str) -> tuple[str, int]:
+    """What an id begins with, and the number that it ends with, or -1: it counts if written in the only right way."""
+    beginning = job_id.rstrip("0123456789")
+    digits = job_id[len(beginning) :]
+    if 0 < len(digits) <= _DIGITS and (digits[0] != "0" or len(digits) == 1):
+        return beginning, int(digits)
+    return beginning, -1
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)

@@ -33,8 +33,7 @@ _TO_TAKE: Final = "are free"
 _TO_GIVE_BACK: Final = "were taken"
 # To put a bytearray that is there already into another one takes a third of the time of all other ways.
 _SMALL: Final = 65
-_TAKEN: Final = tuple(bytearray(size) for size in range(_SMALL))
-_FREE: Final = tuple(bytearray(b"\1" * size) for size in range(_SMALL))
+_ROWS: Final = tuple([bytearray([byte]) * size for size in range(_SMALL)] for byte in (0, 1))
 
 
 T = TypeVar("T", bound="PythonHosts")
@@ -85,22 +84,16 @@ class PythonHosts(AnyHosts):
             first = free.find(1, end)
             end = first + 1
             if missing == 1 or not free[end]:  # most often, and quicker than what follows
-                free[first] = 0
                 missing -= 1
                 intervals.append((first, first))
                 continue
             end = free.find(0, end, first + missing)
             if end < 0:
                 end = first + missing
-            size = end - first
-            free[first:end] = _TAKEN[size] if size < _SMALL else bytearray(size)
-            missing -= size
+            missing -= end - first
             intervals.append((first, end - 1))
         self._first = end
-        self._size -= count
-        taken = tuple(intervals)
-        seen = seen_hosts(taken)  # it has its text already
-        return FrozenHosts(taken, count) if seen is None else seen
+        return self._take_out(tuple(intervals), count)
 
     def take_contiguous(self, count: int) -> FrozenHosts:
         """Take the first hosts in a row that are free.
@@ -119,18 +112,13 @@ class PythonHosts(AnyHosts):
             count = index(count)
         if not 0 < count <= self._size:
             return self.take(count)  # none, or too many
-        free = self._free
-        first = free.find(b"\1" * count, self._row_from if count >= self._row else self._first)
+        first = self._free.find(b"\1" * count, self._row_from if count >= self._row else self._first)
         if first < 0:
             self._row, self._row_from = count, self._room
             raise HostsError(f"expected to take {count} hosts in a row, but those that are free have gaps between them")
         end = first + count
-        free[first:end] = _TAKEN[count] if count < _SMALL else bytearray(count)
         self._row, self._row_from = count, end
-        self._size -= count
-        taken = ((first, end - 1),)
-        seen = seen_hosts(taken)
-        return FrozenHosts(taken, count) if seen is None else seen
+        return self._take_out(((first, end - 1),), count)
 
     def take_these(self, hosts: HostSet) -> FrozenHosts:
         """Take certain hosts.
@@ -147,12 +135,7 @@ class PythonHosts(AnyHosts):
         for first, last in intervals:
             if last >= room or (not free[first] if first == last else 0 in free[first : last + 1]):
                 raise self._refusal(_TO_TAKE, wanted)
-        for first, last in intervals:
-            if first == last:
-                free[first] = 0
-            else:
-                size = last + 1 - first
-                free[first : last + 1] = _TAKEN[size] if size < _SMALL else bytearray(size)
+        _mark(free, intervals, 0)
         self._size -= wanted.size
         return wanted
 
@@ -173,12 +156,7 @@ class PythonHosts(AnyHosts):
                 raise self._refusal(_TO_GIVE_BACK, given)
             if self._has_gaps and 0 in self._known[first : last + 1]:
                 raise self._refusal(_TO_GIVE_BACK, given)
-        for first, last in intervals:
-            if first == last:
-                free[first] = 1
-            else:
-                size = last + 1 - first
-                free[first : last + 1] = _FREE[size] if size < _SMALL else bytearray(b"\1" * size)
+        _mark(free, intervals, 1)
         if intervals:
             self._size += given.size
             self._look_from(intervals[0][0])
@@ -242,6 +220,13 @@ class PythonHosts(AnyHosts):
         return _restored, (type(self), bytes(self._free), bytes(self._known)), getattr(self, "__dict__", None)
 
     # Inside
+
+    def _take_out(self, intervals: Intervals, size: int) -> FrozenHosts:
+        """The hosts of these intervals, which are free, and are not from here on."""
+        _mark(self._free, intervals, 0)
+        self._size -= size
+        seen = seen_hosts(intervals)  # it has its text already
+        return FrozenHosts(intervals, size) if seen is None else seen
 
     def _look_from(self, first: int) -> None:
         """From this host on, some are free now that were not."""
@@ -319,6 +304,16 @@ def _restored(kind: type[T], free: bytes | bytearray, known: bytes | bytearray) 
     hosts._has_gaps = 0 in hosts._known
     hosts._size = hosts._free.count(1)
     return hosts
+
+
+def _mark(marks: bytearray, intervals: Intervals, byte: int) -> None:
+    """Let all hosts of these intervals have this byte."""
+    for first, last in intervals:
+        if first == last:
+            marks[first] = byte
+        else:
+            size = last + 1 - first
+            marks[first : last + 1] = _ROWS[byte][size] if size < _SMALL else bytearray([byte]) * size
 
 
 def _runs(marks: bytearray) -> Intervals:

@@ -187,7 +187,8 @@ class TakingSlowly(Taking):
 
 @pytest.mark.parametrize("machine", [Taking, TakingSlowly])
 def test_taking_and_giving_back(machine: type[Taking]) -> None:
-    run_state_machine_as_test(machine, settings=settings(stateful_step_count=30))  # type: ignore[no-untyped-call]
+    steps = settings(stateful_step_count=30)
+    run_state_machine_as_test(machine, settings=steps)  # type: ignore[no-untyped-call]  # hypothesis gives it no types
 
 
 @pytest.mark.parametrize("name", ["take", "take_contiguous", "take_these", "give_back"])

@@ -164,37 +164,26 @@ def measure(recording: Recording, engine: str) -> Ratio:
         recording: the conversation.
         engine: "native" or "python".
     """
-    if recording.simulations > 1:
-        return measure_again(recording, engine)
-    said = recording.said
+    said, replies, simulations = recording.said, list(recording.replies), recording.simulations
+    if simulations == 1:
+        serve: Callable[..., None] = serve_scheduler
+        arguments: tuple[Any, ...] = (recording.scheduler, engine)
+        turns = [[said[start : start + PART]] for start in range(0, len(said), PART)]
+        counted = slice(WARM_UP, -1)  # the last part may be short
+    else:
+        serve, arguments = serve_schedulers, (recording.scheduler, engine, replies[0], simulations)
+        turns = [[said[:BEGINNING], said[BEGINNING:]]] * simulations
+        counted = slice(2 * WARM_UP + 1, None, 2)  # no beginnings
     with tempfile.TemporaryDirectory() as folder, zmq.Context() as context:
-        edc = Peer(context, serve_scheduler, f"ipc://{folder}/edc", recording.scheduler, engine)
-        echo = Peer(context, serve_echo, f"ipc://{folder}/echo", recording.replies)
-        for number, start in enumerate(range(0, len(said), PART)):
-            for peer in (edc, echo) if number % 2 else (echo, edc):
-                peer.play(said[start : start + PART])
-        for peer in edc, echo:
-            peer.end()
-    taken = (peer.times[WARM_UP:-1] for peer in (edc, echo))  # the last part may be short
-    return Ratio(f"{recording.scheduler}, {recording.name}", *map(statistics.median, taken))
-
-
-def measure_again(recording: Recording, engine: str) -> Ratio:
-    """The same for a conversation that is had more than once."""
-    said, replies = recording.said, list(recording.replies)
-    with tempfile.TemporaryDirectory() as folder, zmq.Context() as context:
-        simulations = recording.simulations
-        edc = Peer(
-            context, serve_schedulers, f"ipc://{folder}/edc", recording.scheduler, engine, replies[0], simulations
-        )
+        edc = Peer(context, serve, f"ipc://{folder}/edc", *arguments)
         echo = Peer(context, serve_echo, f"ipc://{folder}/echo", replies * simulations)
-        for number in range(simulations):
+        for number, parts in enumerate(turns):
             for peer in (edc, echo) if number % 2 else (echo, edc):
-                peer.play(said[:BEGINNING])
-                peer.play(said[BEGINNING:])
+                for part in parts:
+                    peer.play(part)
         for peer in edc, echo:
             peer.end()
-    taken = (peer.times[2 * WARM_UP + 1 :: 2] for peer in (edc, echo))
+    taken = (peer.times[counted] for peer in (edc, echo))
     return Ratio(f"{recording.scheduler}, {recording.name}", *map(statistics.median, taken))
 
 

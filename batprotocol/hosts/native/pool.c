@@ -206,6 +206,19 @@ take_contiguous(Pool *self, PyObject *const *arguments, Py_ssize_t count, PyObje
 
 /* Certain hosts */
 
+/* From this host on, some are free now that were not. */
+static void
+look_from(Pool *self, Py_ssize_t first)
+{
+    if (first < self->first) {
+        self->first = first;
+    }
+    first -= self->row - 1;
+    if (first < self->row_from) {
+        self->row_from = first > 0 ? first : 0;
+    }
+}
+
 /* How many hosts these intervals are; -1 if some of their bytes are `wrong`, or if that is not so easily told. */
 static Py_ssize_t
 count_in(Pool *self, PyObject *intervals, int wrong)
@@ -240,14 +253,31 @@ mark_all(Pool *self, PyObject *intervals, int byte)
     }
 }
 
-/* The intervals of the one argument if that is a FrozenHosts; or NULL, perhaps with an exception. */
-static PyObject *
-intervals_of(Pool *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
+/* Let the hosts of the one argument, a FrozenHosts, have this byte, which none of them has: 1 if that is done, 0 if it is
+   not so easily told, -1 with an exception. */
+static int
+turn(Pool *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names, int byte)
 {
     if (count != 1 || names || !is_sound(self) || (PyObject *)Py_TYPE(arguments[0]) != frozen_class) {
-        return NULL;
+        return 0;
     }
-    return PyObject_GetAttr(arguments[0], intervals_name);
+    if (byte && self->has_gaps) {
+        return 0;
+    }
+    PyObject *intervals = PyObject_GetAttr(arguments[0], intervals_name);
+    if (!intervals) {
+        return -1;
+    }
+    Py_ssize_t hosts = count_in(self, intervals, byte);
+    if (hosts > 0) {
+        mark_all(self, intervals, byte);
+        self->size += byte ? hosts : -hosts;
+        if (byte) {
+            look_from(self, interval_at(intervals, 0).first);
+        }
+    }
+    Py_DECREF(intervals);
+    return hosts >= 0;
 }
 
 PyDoc_STRVAR(take_these_doc, "take_these($self, /, hosts)\n"
@@ -265,30 +295,11 @@ PyDoc_STRVAR(take_these_doc, "take_these($self, /, hosts)\n"
 static PyObject *
 take_these(Pool *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
 {
-    PyObject *intervals = intervals_of(self, arguments, count, names);
-    Py_ssize_t hosts = intervals ? count_in(self, intervals, 0) : -1;
-    if (hosts > 0) {
-        mark_all(self, intervals, 0);
-        self->size -= hosts;
+    int done = turn(self, arguments, count, names, 0);
+    if (!done) {
+        return in_python(python_take_these, self, arguments, count, names);
     }
-    Py_XDECREF(intervals);
-    if (hosts >= 0) {
-        return Py_NewRef(arguments[0]);
-    }
-    return PyErr_Occurred() ? NULL : in_python(python_take_these, self, arguments, count, names);
-}
-
-/* From this host on, some are free now that were not. */
-static void
-look_from(Pool *self, Py_ssize_t first)
-{
-    if (first < self->first) {
-        self->first = first;
-    }
-    first -= self->row - 1;
-    if (first < self->row_from) {
-        self->row_from = first > 0 ? first : 0;
-    }
+    return done < 0 ? NULL : Py_NewRef(arguments[0]);
 }
 
 PyDoc_STRVAR(give_back_doc,
@@ -307,18 +318,11 @@ PyDoc_STRVAR(give_back_doc,
 static PyObject *
 give_back(Pool *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
 {
-    PyObject *intervals = intervals_of(self, arguments, count, names);
-    Py_ssize_t hosts = intervals && !self->has_gaps ? count_in(self, intervals, 1) : -1;
-    if (hosts > 0) {
-        mark_all(self, intervals, 1);
-        self->size += hosts;
-        look_from(self, interval_at(intervals, 0).first);
+    int done = turn(self, arguments, count, names, 1);
+    if (!done) {
+        return in_python(python_give_back, self, arguments, count, names);
     }
-    Py_XDECREF(intervals);
-    if (hosts >= 0) {
-        Py_RETURN_NONE;
-    }
-    return PyErr_Occurred() ? NULL : in_python(python_give_back, self, arguments, count, names);
+    return done < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 /* The object */
