@@ -220,7 +220,7 @@ class EndedJobs:
 
 
 def _parts(job_id: str) -> tuple[str, int]:
-    """What an id begins with, and the number that it ends with; -1 if there is none, or one that begins with zeros."""
+    """What an id begins with, and the number at its end; -1 if there is none, or it begins with 0 or is too long."""
     beginning = job_id.rstrip("0123456789")
     digits = job_id[len(beginning) :]
     if 0 < len(digits) <= _DIGITS and (digits[0] != "0" or len(digits) == 1):
