@@ -15,6 +15,7 @@ __all__ = [
     "complete_file",
     "complete_rule_set",
     "completions",
+    "message_files",
     "old_protocol",
     "rule_set",
     "seconds",
@@ -53,7 +54,7 @@ def any_rule_set(context: click.Context, parameter: click.Parameter, name: str |
 
 
 def _rule_sets() -> tuple[str, ...]:
-    from batprotocol.cli.protocols import catalogues
+    from batprotocol.cli.protocols.table import catalogues
 
     return tuple(dict.fromkeys(name for catalogue in catalogues().values() for name in catalogue.rule_sets))
 
@@ -65,10 +66,21 @@ def completions(names: Sequence[str], start: str) -> list[CompletionItem]:
 
 
 def unknown(context: click.Context, sentence: str, name: str, names: Sequence[str]) -> NoReturn:
-    from batprotocol.cli.selection import closest
-
-    near = closest(name, names)
+    near = _closest(name, names)
     raise click.UsageError(sentence + (f"; did you mean {' or '.join(near)}?" if near else ""), context)
+
+
+def _closest(name: str, names: Sequence[str]) -> list[str]:
+    """The names that are spelled most like this one, with or without `Event` at its end, or that contain it."""
+    from difflib import get_close_matches
+
+    lower = name.lower()
+    spelled = {}
+    for known in names:
+        spelled[known.lower()] = spelled[known.lower().removesuffix("event")] = known
+    alike = get_close_matches(lower, spelled, n=3, cutoff=0.7)
+    containing = [known for known in spelled if lower in known]
+    return list(dict.fromkeys(spelled[known] for known in [*alike, *containing]))[:3]
 
 
 def old_protocol(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
@@ -89,6 +101,10 @@ def seconds(context: click.Context, parameter: click.Parameter, value: float | N
         raise click.BadParameter(f"{value} is no number of seconds > 0.", context, parameter)
     return value
 
+
+message_files = click.argument(
+    "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(allow_dash=True, readable=False, path_type=str)
+)
 
 timeout_option = click.option(
     "--timeout",

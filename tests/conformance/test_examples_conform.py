@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from support import ROOT
 
-from batprotocol.cli.new import example_scheduler
+from batprotocol.cli.new.scheduler import example_scheduler
 from batprotocol.edc import Scheduler
 from batprotocol.testing import conformance
 

@@ -17,8 +17,8 @@ from replay import HOSTS, begins, completed, said
 from support import ROOT
 
 from batprotocol import model
-from batprotocol.cli.new import example_scheduler
-from batprotocol.cli.run import load
+from batprotocol.cli.new.scheduler import example_scheduler
+from batprotocol.cli.run.scheduler import load
 from batprotocol.edc import Scheduler
 from batprotocol.edc.scheduler import attend_to, hello_of
 from batprotocol.edc.session import Session

@@ -16,7 +16,7 @@ from commands import run_here
 from fast_nodes import nodes
 from processes import BATPROTO, line_of, started
 
-from batprotocol.cli import fast_live_command
+from batprotocol.cli.fast import live as fast_live_command
 from batprotocol.fast import decode
 from batprotocol.fast.conversation import check
 from batprotocol.fast.nodes.settings import DEEDS

@@ -51,11 +51,11 @@ def module_of(path: Path) -> str:
 MODULES = {module_of(path) for path in SOURCES}
 
 
-def room_of(module: str) -> str:
+def room_of(module: str, house: str = "batprotocol") -> str:
     """The room that a module belongs to."""
     if module == "batprotocol._schema.codec":  # it is generated, but it is a codec
         return "wire"
-    return module.removeprefix("batprotocol").removeprefix(".").split(".")[0]
+    return module.removeprefix(house).removeprefix(".").split(".")[0]
 
 
 def imported(path: Path) -> Iterator[tuple[int, str]]:
@@ -97,6 +97,38 @@ def test_imports_lead_downwards(room: str) -> None:
             below = FLOORS[room_of(module)] < FLOORS[room]
             exports = room == "" and FLOORS[room_of(module)] <= FLOORS[""]  # the package exports its floor too
             assert room_of(module) == room or below or exports, f"{path}:{line} imports {module}"
+
+
+CLI = {
+    "terminal": 0,
+    "version": 0,
+    "protocols": 1,
+    "inputs": 2,
+    "parameters": 2,
+    "messages": 3,
+    "bridge": 4,
+    "fast": 4,
+    "grid": 4,
+    "new": 4,
+    "reference": 4,
+    "run": 5,
+    "conformance": 6,
+    "simulate": 6,
+    "main": 7,
+    "": 7,
+}
+"""The floors within `cli`: what all commands have in common, and the families of commands."""
+
+
+def test_families_of_commands_stand_on_one_another_only_downwards() -> None:
+    families = {room_of(module, "batprotocol.cli") for module in MODULES if room_of(module) == "cli"}
+    assert families == set(CLI)
+    for path in ROOMS["cli"]:
+        family = room_of(module_of(path), "batprotocol.cli")
+        for line, module in imported(path):
+            if room_of(module) == "cli":
+                other = room_of(module, "batprotocol.cli")
+                assert other == family or CLI[other] < CLI[family], f"{path}:{line} imports {module}"
 
 
 OUTSIDE = {"asyncio", "io", "pathlib", "select", "selectors", "shutil", "socket", "subprocess", "tempfile"}

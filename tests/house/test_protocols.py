@@ -7,11 +7,13 @@ from typing import ClassVar
 
 import pytest
 
-from batprotocol.cli import check, dump, protocols, rules
-from batprotocol.cli.output import Output
-from batprotocol.cli.reading import Place, Reading, Spoken
-from batprotocol.cli.selection import Selection
-from batprotocol.cli.text import Piece
+from batprotocol.cli.messages import check, dump
+from batprotocol.cli.messages.selection import Selection
+from batprotocol.cli.protocols import table as protocols
+from batprotocol.cli.protocols.reading import Place, Reading, Spoken
+from batprotocol.cli.reference import rules
+from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal.text import Piece
 from batprotocol.conversation import CATALOGUE, RULES
 from batprotocol.conversation import Violation as Todays
 from batprotocol.fast.conversation import CATALOGUE as FAST

@@ -11,8 +11,8 @@ import pytest
 import zmq
 from support import shared_library
 
-from batprotocol.cli.check import check
-from batprotocol.cli.output import Output
+from batprotocol.cli.messages.check import check
+from batprotocol.cli.terminal.output import Output
 from batprotocol.edc import Scheduler, run
 from batprotocol.errors import DecodeError, PeerGone, PeerSilent
 from batprotocol.model import DelayProfile, JobSubmittedEvent

@@ -31,7 +31,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 import zmq
 
 from batprotocol import Doubles, ExternalEventListAndFilename, Host, HostState, MessageBuilder
-from batprotocol.cli.run import load
+from batprotocol.cli.run.scheduler import load
 from batprotocol.edc import run
 from batprotocol.edc.embedded import options
 from batprotocol.wire import binary, frames

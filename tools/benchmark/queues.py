@@ -30,7 +30,7 @@ from batprotocol import (
     ProfileAndId,
     WorkloadAndFilename,
 )
-from batprotocol.cli.run import load
+from batprotocol.cli.run.scheduler import load
 from batprotocol.edc import Scheduler
 from batprotocol.edc.scheduler import attend_to, hello_of
 from batprotocol.edc.session import Session

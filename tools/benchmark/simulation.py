@@ -22,7 +22,7 @@ from typing import NamedTuple
 sys.path.append(str(Path(__file__).resolve().parent.parent.parent))
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
-from batprotocol.cli.run import load
+from batprotocol.cli.run.scheduler import load
 from batprotocol.model import DelayProfile
 from batprotocol.simulator import Platform, StaticJob, Workload, WorkloadProfile, simulate
 from benchmark.tables import table

@@ -23,7 +23,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 import zmq
 
-from batprotocol.cli.run import load
+from batprotocol.cli.run.scheduler import load
 from batprotocol.edc import Scheduler
 from batprotocol.edc.scheduler import attend_to, hello_of
 from batprotocol.edc.session import Session

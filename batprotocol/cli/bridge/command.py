@@ -1,0 +1,72 @@
+"""`batproto bridge`: its parameters, and those that other commands share with it. `ends` does the work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from batprotocol.cli.parameters import old_protocol, timeout_option
+
+__all__ = ["bridge", "old_options"]
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def old_options(command: _Command) -> _Command:
+    """What the command line of an older Batsim decides on, and its schedulers are told."""
+    for option in (
+        click.option("--enable-dynamic-jobs", is_flag=True, help="An older scheduler may register jobs."),
+        click.option("--acknowledge-dynamic-jobs", is_flag=True, help="... and is told when they are submitted."),
+        click.option("--forward-profiles-on-submission", is_flag=True, help="An older scheduler is told the profiles."),
+        click.option(
+            "--redis",
+            metavar="HOST:PORT,PREFIX",
+            help="Jobs are told through this Redis server, as text needs it; needs batprotocol[redis].",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def _end(context: click.Context, parameter: click.Parameter, text: str) -> tuple[str, str | None]:
+    endpoint, comma, protocol = text.partition(",")
+    if not endpoint:
+        raise click.BadParameter("expected ENDPOINT or ENDPOINT,PROTOCOL", context, parameter)
+    wanted = protocol if comma and protocol not in ("5", "today") else None
+    return endpoint, old_protocol(context, parameter, wanted)
+
+
+@click.command()
+@click.option("--batsim", metavar="ENDPOINT[,PROTOCOL]", required=True, callback=_end, help="Where Batsim connects to.")
+@click.option("--edc", metavar="ENDPOINT[,PROTOCOL]", required=True, callback=_end, help="Where the scheduler listens.")
+@old_options
+@timeout_option
+@click.option(
+    "--record",
+    metavar="DIR|FILE.tar.xz",
+    type=click.Path(path_type=str),
+    help="Record what Batsim says and is told, for dump and check.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Do not tell in the end what could not be carried.")
+@click.pass_context
+def bridge(context: click.Context, /, **options: Any) -> None:
+    """Let a Batsim and a scheduler of different versions speak with each other, for one simulation.
+
+    PROTOCOL is 5, which is today's and the default, a version from 1.0 to 4.2, or text-3. Over ZeroMQ, Batsim connects
+    to its ENDPOINT and the scheduler listens at its own, as they always do. With text, ENDPOINT is the path of a Unix
+    socket, unix:PATH: the scheduler connects to it, and Batsim listens there.
+
+    In the end, what could not be carried is told on standard error: which event, which field, and what was done
+    instead.
+
+    \b
+    Examples:
+      batproto bridge --batsim 'tcp://*:28000' --edc tcp://127.0.0.1:28001,4.2
+      batproto bridge --batsim 'tcp://*:28000,4.2' --edc tcp://127.0.0.1:28001
+      batproto bridge --batsim 'tcp://*:28000' --edc unix:/tmp/bat_socket,text-3 --redis 127.0.0.1:6379,default
+    """
+    from batprotocol.cli.bridge import ends as work
+
+    context.exit(work.bridge(**options))

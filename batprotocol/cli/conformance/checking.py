@@ -1,0 +1,150 @@
+"""`batproto conformance`: what a decision component gets wrong. What that is, `batprotocol.testing.conformance` finds.
+
+It makes of the arguments who is to be tested, prints what is found, and sees to it that nothing is left behind when it
+is told to stop.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import click
+
+from batprotocol.cli.messages.dump import print_frames
+from batprotocol.cli.run.scheduler import load, telling_whose_fault
+from batprotocol.cli.terminal.output import Output, reason_of
+from batprotocol.cli.terminal.text import number_of, printable
+
+try:
+    from batprotocol.testing.conformance import (
+        MOST_SHOWN,
+        CannotRun,
+        Command,
+        Endpoint,
+        Finding,
+        InProcess,
+        Library,
+        Report,
+        Target,
+        encoded,
+        explained,
+        find,
+        save,
+    )
+except ImportError as error:
+    raise click.UsageError(str(error)) from None
+
+__all__ = ["run", "target_of"]
+
+CANNOT_RUN = 2
+TERMINATED = 128 + signal.SIGTERM
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM has come. Nobody takes a KeyboardInterrupt for a fault of what is tested."""
+
+
+def target_of(command: Sequence[str], endpoint: str | None, library: str | None) -> Target:
+    """Who is to be tested. ValueError if the arguments do not tell."""
+    if library is not None:
+        if command or endpoint is not None:
+            raise ValueError("--library goes without a command and an endpoint")
+        if not os.path.isfile(library):
+            raise ValueError(f"there is no file {library!r}")
+        return Library(library)
+    if len(command) == 1 and ".py:" in command[0] and endpoint is None:
+        logging.basicConfig(level=logging.CRITICAL)
+        with telling_whose_fault(command[0]):
+            return InProcess(load(command[0]))
+        raise click.exceptions.Exit(CANNOT_RUN)  # it was told
+    if command:
+        return Command(command, endpoint)
+    if endpoint is None:
+        raise ValueError("expected FILE:CLASS, -- COMMAND, --endpoint or --library")
+    return Endpoint(endpoint)
+
+
+def run(target: Target, *, save: str | None, format: str | None, quiet: bool, **options: Any) -> int:
+    """Test a decision component and print what is found; the exit status.
+
+    Args:
+        target: who is tested; it is closed in the end.
+        save: the folder for the conversation that is found, or None.
+        format: "binary" or "json", for what is saved; None: what was spoken.
+        quiet: print only what is found.
+        options: the others that `find` has.
+    """
+    output = Output()
+    try:
+        with _stoppable(), target, output.progress(quiet=True, counted="simulations") as bar:
+            report = find(target, on_progress=bar.at, **options)
+    except CannotRun as error:
+        output.remark(printable(error.filename or target.name), reason_of(error))
+        return CANNOT_RUN
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    except _Terminated:
+        return TERMINATED
+    if report.finding is not None:
+        _tell(report.finding, output)
+        if save is not None:
+            output.line(("", "saved as "), ("file", printable(_save(report.finding, save, format))))
+    if not quiet:
+        _tell_report(report, output)
+    return 0 if report.finding is None else 1
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Signals end the work, but only once: what is left to do then is to leave nothing behind."""
+    came = False
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        if not came:
+            came = True
+            raise _Terminated if number == signal.SIGTERM else KeyboardInterrupt
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _save(finding: Finding, folder: str, format: str | None) -> str:
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, f"{finding.rule}.tar.xz")
+    save(finding, path, format)
+    return path
+
+
+def _tell(finding: Finding, output: Output) -> None:
+    violation, rule = finding.violation, explained(finding.rule)
+    output.line(("heading", f"{rule.title} "), ("detail", f"[{rule.id}]"))
+    output.line(("", f"  {printable(str(violation).removesuffix(f' [{rule.id}]'))}"))
+    output.line(("", f"  {rule.explanation}"))
+    output.line(("heading", "The simulation"))
+    output.lines([[("", f"  {printable(line)}")] for line in finding.case.lines()])
+    output.line(("heading", f"The conversation, {number_of(len(finding.log), 'message')}"))
+    frames = [(f"{number:05}-{direction}.bin", data) for number, (direction, data) in enumerate(encoded(finding.log))]
+    print_frames(frames[:MOST_SHOWN], output)
+    if len(frames) > 2 * MOST_SHOWN:
+        output.line(("detail", f"... {number_of(len(frames) - 2 * MOST_SHOWN, 'message')} ..."))
+    print_frames(frames[MOST_SHOWN:][-MOST_SHOWN:], output)
+    if finding.details:
+        output.line(("heading", "What was printed last"))
+        output.lines([[("", f"  {printable(line)}")] for line in finding.details.splitlines()])
+
+
+def _tell_report(report: Report, output: Output) -> None:
+    verdict = "nothing found" if report.finding is None else f"found {report.finding.rule}"
+    output.line(("heading" if report.finding else "good", verdict), ("", f" in {report.seconds:.1f} s"))
+    output.lines([[("", printable(line))] for line in report.lines()])

@@ -1,0 +1,94 @@
+"""`batproto conformance`: its options. `checking` does the work, which is imported when it is wanted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from batprotocol.cli.parameters import complete_rule_set, rule_set
+
+__all__ = ["conformance"]
+
+
+@click.command()
+@click.argument("command", metavar="[FILE:CLASS | -- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
+@click.option("--endpoint", metavar="ENDPOINT", help="Where the decision component listens; {endpoint} in COMMAND.")
+@click.option(
+    "--library",
+    metavar="FILE",
+    type=click.Path(readable=False, path_type=str),
+    help="Test the decision component in this shared library, in a process of its own.",
+)
+@click.option(
+    "--examples",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=150,
+    show_default=True,
+    help="How many simulations to try.",
+)
+@click.option(
+    "--seed", metavar="S", type=int, default=0, show_default=True, help="The same one tries the same simulations."
+)
+@click.option(
+    "--save",
+    metavar="DIR",
+    type=click.Path(readable=False, path_type=str),
+    help="Save the conversation that is found as a run there.",
+)
+@click.option(
+    "--format", type=click.Choice(["binary", "json"]), help="The format of --save.  [default: the one that is spoken]"
+)
+@click.option(
+    "--timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    default=10.0,
+    show_default=True,
+    help="How long an answer may take; the first one, twice as long.",
+)
+@click.option(
+    "--rules",
+    metavar="NAME",
+    callback=rule_set,
+    shell_complete=complete_rule_set,
+    help="batsim-5.0.0-rc2 (what that Batsim takes, the default) or protocol (the whole schema).",
+)
+@click.option("--init", metavar="TEXT", default="", help="Initialization data for the decision component.")
+@click.option("--ignore", metavar="RULE", multiple=True, help="Not to be told of this rule, if it is survived.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only what is found.")
+@click.pass_context
+def conformance(
+    context: click.Context,
+    /,
+    command: tuple[str, ...],
+    endpoint: str | None,
+    library: str | None,
+    **options: Any,
+) -> None:
+    """Find out what a decision component gets wrong, in any language, with simulations made up for that.
+
+    COMMAND is started for each simulation, with {endpoint} filled in, where it has to listen. With --endpoint alone,
+    the one that listens there has to serve many simulations in a row. A Scheduler of a Python file, FILE:CLASS, is
+    tested inside this process, which is faster.
+
+    The first simulations are the simplest. If the decision component breaks a rule, hangs, dies, answers twice or with
+    garbage, or never comes to an end, the smallest conversation that shows it is printed; "batproto rules ID" explains
+    the rules of the conversation. Then comes how often the rules of each topic were in play.
+
+    The exit status is 0 if nothing is found, 1 if something is, and 2 if the decision component cannot be run.
+
+    \b
+    Examples:
+      batproto conformance -- ./my-scheduler --socket {endpoint}
+      batproto conformance --examples 2000 scheduler.py:FCFS
+      batproto conformance --save found --endpoint tcp://127.0.0.1:28000
+    """
+    from batprotocol.cli.conformance import checking as work
+
+    try:
+        target = work.target_of(command, endpoint, library)
+    except ValueError as error:
+        raise click.UsageError(str(error), context) from None
+    context.exit(work.run(target, **options))

@@ -1,0 +1,62 @@
+"""`batproto fast`: the commands for FaST, with their parameters. Other modules do the work, imported when wanted."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import CompletionItem
+
+from batprotocol.cli.fast.live import LIVE
+from batprotocol.cli.parameters import completions, message_files
+from batprotocol.cli.terminal.output import Output
+
+__all__ = ["fast"]
+
+
+@click.group()
+def fast() -> None:
+    """Talk with FaST's schedulers, nodes and agents over MQTT, and check what they said."""
+
+
+for _command in LIVE:
+    fast.add_command(_command)
+
+
+def _rule_set(context: click.Context, parameter: click.Parameter, name: str | None) -> str:
+    from batprotocol.fast.conversation import RULE_SETS
+
+    if name is not None and name not in RULE_SETS:
+        raise click.UsageError(f"there is no rule set {name!r}, only {' and '.join(RULE_SETS)}", context)
+    return name or ""
+
+
+def _complete_rule_set(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    from batprotocol.fast.conversation import RULE_SETS
+
+    return completions(RULE_SETS, start)
+
+
+@fast.command()
+@message_files
+@click.option(
+    "--rules",
+    metavar="NAME",
+    callback=_rule_set,
+    shell_complete=_complete_rule_set,
+    help="The rule set: protocol (either spelling will do, the default), or fast-lib (what fast-lib refuses is wrong).",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print only what is wrong.")
+@click.pass_context
+def check(context: click.Context, files: tuple[str, ...], rules: str, quiet: bool) -> None:
+    """Check that what was said follows the rules: each task has its result, a machine is started before it is used...
+
+    FILE is a recording, a line of JSON for each message, as "batproto fast watch -o" and "mosquitto_sub -F %j" write
+    them, or - for standard input. Each is a conversation of its own. Prints each violation with its line, path,
+    severity and rule; "batproto rules ID" explains the rule. The exit status is 1 if there is an error (somebody
+    aborts) or a deadlock (somebody waits for ever), or if a recording cannot be read.
+    """
+    from batprotocol.cli.messages import check as work
+    from batprotocol.cli.protocols.fast import FAST
+
+    output = Output()
+    work.check(files, output, rules=rules, quiet=quiet, expected=FAST)
+    context.exit(int(output.failed))

@@ -1,0 +1,288 @@
+"""`batproto fast node`, `watch` and `send`: their parameters. `node`, `watch` and `send` do the work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from batprotocol.cli.parameters import completions, seconds, unknown
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from batprotocol.fast.runtime.broker import Broker
+
+__all__ = ["LIVE", "node", "send", "watch"]
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+DEFAULT_BROKER = "127.0.0.1:1883"
+DEEDS = ("start", "stop", "suspend", "resume", "migrate", "repin", "mmbwmon", "pscom")
+"""What nodes do; a test compares it with what the library says, which is not imported for the help."""
+
+
+def _at_broker(command: _Command) -> _Command:
+    """The options that say where the broker is, and how one gets in."""
+    file = click.Path(exists=True, dir_okay=False, path_type=str)
+    for option in reversed(
+        (
+            click.option(
+                "--broker",
+                metavar="HOST[:PORT]",
+                default=DEFAULT_BROKER,
+                show_default=True,
+                help="The MQTT broker; or mqtts://USER:PASSWORD@HOST:PORT.",
+            ),
+            click.option("--username", metavar="NAME", help="The name to log in with."),
+            click.option("--password", metavar="WORD", envvar="BATPROTO_MQTT_PASSWORD", help="... and its password."),
+            click.option("--cafile", metavar="FILE", type=file, help="Encrypt, and trust these certificates."),
+            click.option("--cert", metavar="FILE", type=file, help="Our own certificate, if the broker wants one."),
+            click.option("--key", metavar="FILE", type=file, help="... and its key."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def _broker(options: dict[str, Any]) -> Broker:
+    """The broker that the options name; they are taken out."""
+    import dataclasses
+    import ssl
+
+    from batprotocol.fast.runtime.broker import Broker
+
+    address, username, password = options.pop("broker"), options.pop("username"), options.pop("password")
+    cafile, cert, key = options.pop("cafile"), options.pop("cert"), options.pop("key")
+    try:
+        broker = Broker.parse(address)
+        if username is not None or password is not None:
+            name = broker.username if username is None else username
+            broker = dataclasses.replace(broker, username=name, password=password)
+        if cafile or cert or key:
+            context = ssl.create_default_context(cafile=cafile)
+            if cert or key:
+                context.load_cert_chain(cert or key, key)
+            broker = dataclasses.replace(broker, tls=context)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    except ssl.SSLError as error:
+        raise click.UsageError(f"the certificates cannot be used: {error}") from None
+    return broker
+
+
+# batproto fast node
+
+
+def _shares(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
+    """`NAME:SHARE`, several of them."""
+    found = {}
+    for value in values:
+        name, colon, share = value.rpartition(":")
+        try:
+            found[name] = float(share)
+        except ValueError:
+            colon = ""
+        if not colon or not 0 <= found[name] <= 1:
+            raise click.BadParameter(f"expected NAME:SHARE with a share from 0 to 1, got {value!r}", context, parameter)
+    return found
+
+
+def _chances(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
+    """`DEED:PROBABILITY`, several of them."""
+    found = _shares(context, parameter, values)
+    for deed in found:
+        if deed not in DEEDS:
+            unknown(context, f"nodes do not {deed!r}", deed, DEEDS)
+    return found
+
+
+def _range(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[float, float] | None:
+    """`SECONDS` or `FROM-TO`."""
+    if value is None:
+        return None
+    low, dash, high = value.partition("-")
+    try:
+        times = float(low), float(high if dash else low)
+    except ValueError:
+        times = 1.0, 0.0
+    if not 0 <= times[0] <= times[1] < float("inf"):
+        raise click.BadParameter(
+            f"expected SECONDS or FROM-TO, such as 0.5 or 0.5-2, got {value!r}", context, parameter
+        )
+    return times
+
+
+def _times(command: _Command) -> _Command:
+    for deed in reversed(DEEDS):
+        text = f"How long it takes to {deed}." if deed not in DEEDS[-2:] else f"How long {deed} takes."
+        command = click.option(f"--{deed}-time", metavar="SECONDS|FROM-TO", callback=_range, help=text)(command)
+    return command
+
+
+@click.command()
+@click.argument("hosts", metavar="HOST...", nargs=-1, required=True)
+@_at_broker
+@_times
+@click.option(
+    "--fail",
+    metavar="DEED:PROBABILITY",
+    multiple=True,
+    callback=_chances,
+    help="How probably this fails, 0 to 1.",
+)
+@click.option(
+    "--silent", metavar="DEED:PROBABILITY", multiple=True, callback=_chances, help="... that this is never answered."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="What chance is made of.")
+@click.option("--cores", type=click.IntRange(1), default=16, show_default=True, help="The cores of each node.")
+@click.option(
+    "--pscom-procs", type=click.IntRange(0), default=2, show_default=True, help="The processes of MPI in each machine."
+)
+@click.option("--applications", is_flag=True, help="An application in each machine tells its progress.")
+@click.option(
+    "--report-time",
+    metavar="SECONDS",
+    type=float,
+    default=1.0,
+    show_default=True,
+    callback=seconds,
+    help="How often it does so.",
+)
+@click.option(
+    "--bandwidth",
+    metavar="PATTERN:SHARE",
+    multiple=True,
+    callback=_shares,
+    help="How much of a node's memory bandwidth machines of such names use; others 0.05 to 0.5, by chance.",
+)
+@click.option("-v", "--verbose", is_flag=True, help="Tell what is done, on standard error.")
+def node(hosts: tuple[str, ...], verbose: bool, **options: Any) -> None:
+    """Be the nodes called HOST, to test a scheduler with: nothing is started anywhere.
+
+    Each has an agent, a migration framework, mmbwmon, and machines in memory with processes of MPI in them. They answer
+    as FaST's own programs do, and end when they were told to quit. Machines migrate among the nodes of this command.
+
+    A DEED is start, stop, suspend, resume, migrate, repin, mmbwmon (a measurement) or pscom (an answer of a process).
+
+    \b
+    Examples:
+      batproto fast node node-a node-b
+      batproto fast node node-{01..50} --start-time 0.5-2 --fail start:0.05 --fail migrate:0.1 --seed 7
+    """
+    from batprotocol.cli.fast import node as work
+
+    times = {deed: options.pop(f"{deed}_time") for deed in DEEDS}
+    broker = _broker(options)
+    given = {deed: time for deed, time in times.items() if time is not None}
+    work.node(hosts, broker, verbose, times=given, **options)
+
+
+# batproto fast watch
+
+
+def _message_names(context: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> frozenset[str]:
+    from batprotocol.fast.messages import MESSAGES
+
+    for name in names:
+        if name not in MESSAGES:
+            unknown(context, f"no message is called {name!r}", name, tuple(MESSAGES))
+    return frozenset(names)
+
+
+def _complete_message(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    from batprotocol.fast.messages import MESSAGES
+
+    return completions(tuple(MESSAGES), start)
+
+
+@click.command()
+@_at_broker
+@click.option(
+    "-t",
+    "--topic",
+    "topics",
+    metavar="FILTER",
+    multiple=True,
+    default=("fast/#",),
+    show_default=True,
+    help="Only what is said there; + and # stand for any level, and all that follow. Can be repeated.",
+)
+@click.option(
+    "-m",
+    "--message",
+    "messages",
+    metavar="TYPE",
+    multiple=True,
+    callback=_message_names,
+    shell_complete=_complete_message,
+    help="Show only messages of this type, such as StartVM. Can be repeated.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "record",
+    metavar="FILE",
+    type=click.Path(readable=False, path_type=str),
+    help="Record all that is said there, for dump and fast check; the file must not exist.",
+)
+@click.option("--check", is_flag=True, help="Tell what breaks the rules, too.")
+@click.option("--json-lines", is_flag=True, help="Print each message as JSON on one line.")
+@click.option("-n", "--count", metavar="NUMBER", type=click.IntRange(1), help="End after so many messages.")
+@click.option("-q", "--quiet", is_flag=True, help="Do not print messages.")
+@click.pass_context
+def watch(context: click.Context, /, **options: Any) -> None:
+    """Show what is said over a broker, until Ctrl-C.
+
+    It comes in the order in which the broker has it; to keep that, what was said with QoS 2 is heard with 1.
+
+    \b
+    Examples:
+      batproto fast watch --broker head:1883 -o run.jsonl
+      batproto fast watch --topic 'fast/migfra/node-a/#' --message StartVM --message Result
+    """
+    from batprotocol.cli.fast import watch as work
+
+    broker = _broker(options)
+    context.exit(work.watch(broker, **options))
+
+
+# batproto fast send
+
+
+@click.command()
+@click.argument("topic")
+@click.argument("payload", metavar="[PAYLOAD]", required=False)
+@click.option(
+    "-f", "--file", metavar="FILE", type=click.File("rb"), help="Send what is in this file, or - for standard input."
+)
+@_at_broker
+@click.option("--as-is", is_flag=True, help="Send it even if it is no message of FaST, on whatever topic.")
+@click.option("--qos", type=click.IntRange(0, 2), help="The quality of service, in place of the usual one.")
+@click.option(
+    "--wait", metavar="SECONDS", type=float, callback=seconds, help="Wait for the result of this task, and print it."
+)
+def send(
+    topic: str, payload: str | None, file: Any, as_is: bool, qos: int | None, wait: float | None, **options: Any
+) -> None:
+    """Send one message by hand: PAYLOAD to TOPIC.
+
+    It is checked first, and the broker has it when the command ends. It is sent as it is, but for the id that --wait
+    gives it.
+
+    \b
+    Examples:
+      batproto fast send fast/migfra/node-a/task '{task: start vm, vm-configurations: [{vm-name: vm1}]}'
+      batproto fast send fast/migfra/node-a/task -f task.yaml --wait 60
+    """
+    from batprotocol.cli.fast import send as work
+
+    if (payload is None) == (file is None):
+        raise click.UsageError("give either PAYLOAD or --file")
+    broker = _broker(options)
+    work.send(broker, topic, file.read() if payload is None else payload.encode(), as_is, qos, wait)
+
+
+LIVE = (node, watch, send)
+"""The commands."""

@@ -1,0 +1,113 @@
+"""`batproto grid simulate`: campaigns on simulated clusters, and what came of them."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import msgspec
+
+from batprotocol.cli.grid.requests import json_of
+from batprotocol.cli.grid.run import settings_of
+from batprotocol.cli.terminal.output import Output, ProgressBar
+from batprotocol.errors import PackageMissing
+from batprotocol.simulator import EXAMPLE_PLATFORM, Platform, read_platform, read_workload
+
+__all__ = ["simulate"]
+
+
+def simulate(
+    path: str | None,
+    *,
+    platform: str | None,
+    workloads: Sequence[str],
+    load: float,
+    length: float,
+    jobs: int,
+    output: str | None,
+    as_json: bool,
+    **settings: Any,
+) -> int:
+    """Simulate, and print what came of it; the exit status is 1 if a campaign has not ended."""
+    try:
+        from batprotocol.campaigns.simulation import GridScheduler
+        from batprotocol.campaigns.simulation.report import Regulation, regulation_of, report_of
+    except ImportError as error:
+        raise PackageMissing(f"campaigns need the package {error.name}: pip install 'batprotocol[campaigns]'") from None
+    from batprotocol.simulator import simulate as run
+
+    logging.basicConfig(level=logging.ERROR)
+    if output is not None and find_spec("matplotlib") is None:
+        raise PackageMissing("plots need the package matplotlib: pip install 'batprotocol[plots]'")
+    told, given = Output(), settings_of(settings)
+    plan, own, size = _inputs(path, given, settings, load=load, length=length, jobs=jobs)
+    hosts = read_platform(platform) if platform is not None else Platform.homogeneous(size)
+    if workloads:
+        own = [read_workload(each, name=f"w{number}") for number, each in enumerate(workloads)]
+    rates: dict[tuple[int, str], float] = {}
+    regulation: list[Regulation] = []
+    with told.progress(quiet=True, counted="cycles") as bar:
+
+        def watch(cycle: Any) -> None:
+            regulation.extend(regulation_of(cycle, rates))
+            _show_progress(bar, cycle)
+
+        scheduler = GridScheduler(plan, watch)
+        run(hosts, own, scheduler)
+    report = report_of(scheduler)
+    if as_json:
+        told.json(json_of(report))
+    else:
+        told.line(("", "\n".join(_lines(report))))
+    if output is not None:
+        from batprotocol.campaigns.simulation.plots import write_plots
+
+        usage = {name: cluster.usage.points for name, cluster in scheduler.clusters.items()}
+        write_plots(output, report, usage, regulation)
+        with open(os.path.join(output, "report.json"), "wb") as file:
+            file.write(msgspec.json.format(msgspec.json.encode(report)) + b"\n")
+    return 0 if report.ended is not None else 1
+
+
+def _inputs(
+    path: str | None, given: Any, settings: dict[str, Any], *, load: float, length: float, jobs: int
+) -> tuple[Any, list[Any], int]:
+    """The plan, the workloads of the clusters, and how many hosts a platform for them has."""
+    from batprotocol.campaigns.simulation.plan import read_plan
+    from batprotocol.campaigns.simulation.study import Case
+
+    if path is None:
+        case = Case(settings=given, length=length, jobs=jobs, load=load)
+        return case.plan(), case.workloads(), case.clusters * case.hosts
+    with open(path, encoding="utf-8") as file:
+        plan = read_plan(file.read())
+    changed = {name: value for name, value in settings.items() if value is not None}
+    plan = msgspec.structs.replace(plan, settings=msgspec.structs.replace(plan.settings, **changed))
+    size = sum(wanted for wanted in plan.clusters.values() if isinstance(wanted, int))
+    return plan, [], size or len(read_platform(EXAMPLE_PLATFORM).computation_hosts)
+
+
+def _show_progress(bar: ProgressBar, cycle: Any) -> None:
+    total = sum(each.total for each in cycle.grid.campaigns)
+    ended = sum(each.terminated + each.failed for each in cycle.grid.campaigns)
+    bar.at(ended / total if total else 0.0)
+
+
+def _lines(report: Any) -> list[str]:
+    """The report as text."""
+    done = sum(each.terminated for each in report.campaigns)
+    total = sum(each.total for each in report.campaigns)
+    lines = [f"tasks: {total:,} ({done:,} ended well)", f"cycles: {report.cycles:,}"]
+    if report.duration is not None:
+        lines.append(f"time to the end: {report.duration:,.0f} s")
+    if report.harvested is not None and report.load is not None:
+        lines.append(f"load of the clusters' own jobs: {100 * report.load:.1f}%")
+        lines.append(f"idle resources harvested: {100 * report.harvested:.1f}%")
+    killed = sum(cluster.killed for cluster in report.clusters)
+    lines.append(f"lost to kills: {report.lost / 3600:,.1f} resource hours, {killed:,} jobs")
+    lines.append(f"spent on copies: {sum(cluster.copied for cluster in report.clusters) / 3600:,.1f} resource hours")
+    lines.append(f"peak of waiting jobs: {report.peak:,}")
+    return lines

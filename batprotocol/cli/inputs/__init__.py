@@ -1,0 +1,1 @@
+"""What is read: `sources` makes bytes of arguments (files, folders, standard input), `archives` of what holds many."""

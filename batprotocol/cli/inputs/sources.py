@@ -1,0 +1,240 @@
+"""Command line arguments -> named bytes: files, directories, standard input, archives of recorded runs.
+
+Whatever cannot be read becomes a `Found` with a fault, in its place in the order, so that one bad file does not hide
+the others. Only one message of an archive is in memory at a time. This module must not know what a message is.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import PurePosixPath
+from typing import IO, NamedTuple
+
+from batprotocol.cli.inputs.archives import MAGIC, ArchiveError, Member, chosen, in_order
+from batprotocol.cli.protocols.reading import TWINS
+from batprotocol.cli.terminal.output import reason_of
+
+__all__ = ["Found", "messages", "single"]
+
+LARGEST = 2**28
+"""No file is read that is larger, 256 MiB: a thousand times the largest message of a platform of 512 hosts."""
+TOO_LARGE = f"is larger than a message can be here, which is {LARGEST:,} bytes"
+
+CHUNK = 2**18
+
+ARCHIVES = (".tar.xz", ".txz", ".tar.gz", ".tgz", ".tar")
+LINES = ".jsonl"
+"""A file that has a message in each line."""
+LINES_BEGIN = (b'{"tst":', b'{"topic":')
+"""With what such a file begins, whatever it is called: when the first message came, or on which topic."""
+MESSAGES = (".bin", ".json", ".fb")
+PATTERNS = ", ".join("*" + suffix for suffix in MESSAGES)
+
+NO_MESSAGES = ("run.json", "redis.json")
+"""The files of a recorded run that tell how it was run, and what was in Redis."""
+
+UNFINISHED = "unfinished.tar"
+"""The file of a folder that `batproto run --record` did not finish: all that was said, and the rest is a part of it."""
+
+
+class Found(NamedTuple):
+    """A message, or what could not be read.
+
+    Attributes:
+        file: the number of the file it is from. All members of an archive are from one file.
+        path: what to call that file.
+        name: what to call it: `path`, or for the member of an archive `run.tar.xz/00004-b2e.bin`.
+        data: its bytes.
+        fault: why it could not be read, as one sentence, or "".
+        share: how much of all files, in [0,1], has been read with this one.
+    """
+
+    file: int
+    path: str
+    name: str
+    data: bytes = b""
+    fault: str = ""
+    share: float = 1.0
+
+
+def messages(arguments: Sequence[str]) -> Iterator[Found]:
+    """All messages that these arguments name, in order.
+
+    A directory stands for its message files and those of its folders, and an archive for its message files, both by
+    name. `run.tar.xz/00004-b2e.bin` is that member alone, `run.jsonl/5` the fifth line, and `-` is standard input.
+    """
+    files = [entry for argument in arguments for entry in _expand(argument)]
+    sizes = [_size(file.path) for file in files]
+    done, all_of_it = 0, sum(sizes)
+    for number, (file, size) in enumerate(zip(files, sizes, strict=True)):
+        for found in [file] if file.fault else _read(file.path):
+            share = (done + size * found.share) / all_of_it
+            yield found._replace(file=number, path=_name(file.path), share=share)
+        done += size
+
+
+def single(argument: str) -> Found:
+    """The one message that this argument names."""
+    found = list(islice(messages([argument]), 2))
+    if len(found) > 1:
+        return _fault(argument, "holds several messages, and one is wanted")
+    return found[0]
+
+
+def _expand(argument: str) -> list[Found]:
+    """The files, still without their data, that an argument stands for: itself, or those of a directory."""
+    if not os.path.isdir(argument):
+        return [Found(0, argument, argument)]
+    files: list[Found] = []
+
+    def unreadable(error: OSError) -> None:
+        files.append(_fault(str(error.filename), reason_of(error)))
+
+    for folder, folders, names in os.walk(argument, onerror=unreadable):
+        folders[:] = [name for name in folders if name != TWINS and not name.startswith(".")]
+        if UNFINISHED in names:  # what else is there is a part of it
+            names = [UNFINISHED]
+        several = (*ARCHIVES, LINES)
+        paths = [os.path.join(folder, name) for name in names if name.endswith(several) or _is_message(name)]
+        files += [Found(0, path, path) for path in paths]
+    files.sort(key=lambda file: in_order(file.path))
+    return files or [_fault(argument, f"holds no message files ({PATTERNS}, *.tar.xz)")]
+
+
+def _size(path: str) -> int:
+    """About how much work a file is."""
+    try:
+        return os.path.getsize(path) + 1
+    except OSError:
+        return 1
+
+
+def _is_message(name: str) -> bool:
+    """Whether a file of a directory or an archive, by its name alone, should be a message."""
+    path = PurePosixPath(name)
+    hidden = path.name.startswith(".") or path.name in NO_MESSAGES or TWINS in path.parts[:-1]
+    return path.suffix in MESSAGES and not hidden
+
+
+def _name(path: str) -> str:
+    return "standard input" if path == "-" else path
+
+
+def _fault(name: str, fault: str) -> Found:
+    return Found(0, name, name, fault=fault)
+
+
+def _read(path: str) -> Iterator[Found]:
+    """The messages of one file."""
+    file_path, member = _archive_and_member(path)
+    name = _name(file_path)
+    try:
+        with _opened(file_path) as file:
+            head = file.read(512)
+            file.seek(0)
+            if name.endswith(ARCHIVES) or any(head.startswith(magic, start) for start, magic in MAGIC):
+                yield from _read_archive(name, file, member)
+            elif name.endswith(LINES) or head.startswith(LINES_BEGIN):
+                yield from _read_lines(name, file, member)
+            else:
+                yield _read_message(name, file)
+    except OSError as error:
+        yield _fault(name, reason_of(error))
+
+
+def _archive_and_member(path: str) -> tuple[str, str]:
+    """The archive and the member that `run.tar.xz/00004-b2e.bin` means; the path itself and "" if it means a file."""
+    if path != "-" and not os.path.exists(path):
+        parts = path.split("/")
+        for end in range(len(parts) - 1, 0, -1):
+            archive = "/".join(parts[:end])
+            if archive.endswith((*ARCHIVES, LINES)) and os.path.isfile(archive):
+                return archive, "/".join(parts[end:])
+    return path, ""
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[IO[bytes]]:
+    """The file, so that one can seek in it: a pipe is read to its end first."""
+    if path == "-":
+        if sys.stdin is None:
+            raise OSError("it is closed")
+        yield _kept(sys.stdin.buffer)
+        return
+    with open(path, "rb") as file:
+        yield file if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else _kept(file)
+
+
+def _kept(file: IO[bytes]) -> IO[bytes]:
+    """What comes from a pipe or a device, but no more than is too much."""
+    kept = io.BytesIO()
+    while kept.tell() <= LARGEST and (chunk := file.read(CHUNK)):
+        kept.write(chunk)
+    kept.seek(0)
+    return kept
+
+
+def _read_message(name: str, file: IO[bytes]) -> Found:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    data = file.read(LARGEST + 1) if size <= LARGEST else b""
+    return _found(name, max(size, len(data)), data)
+
+
+def _found(name: str, size: int, data: bytes) -> Found:
+    if size > LARGEST:
+        return _fault(name, TOO_LARGE)
+    return Found(0, name, name, data) if data else _fault(name, "is empty")
+
+
+# Files with a message in each line
+
+
+def _read_lines(name: str, file: IO[bytes], wanted: str) -> Iterator[Found]:
+    """The messages of a file that has one in each line, or the one of the line that is wanted. Empty lines are none."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    several = False
+    number = 0
+    while line := file.readline(LARGEST + 1):
+        number += 1
+        if line.strip() and wanted in ("", str(number)):
+            several = True
+            yield _found(f"{name}/{number}", len(line), line)._replace(share=file.tell() / size)
+        if len(line) > LARGEST:
+            break
+    if not several:
+        yield _fault(name, f"has no line {wanted}" if wanted else "is empty")
+
+
+# Archives
+
+
+def _read_archive(name: str, file: IO[bytes], wanted: str) -> Iterator[Found]:
+    """The messages of an archive, in the order of their names, or the one that is wanted."""
+    count = number = 0
+    fault = ""
+    for found in chosen(file, wanted.__eq__ if wanted else _is_message):
+        if isinstance(found, Member):
+            number += 1
+            yield _read_member(name, found)._replace(share=number / count)
+        elif isinstance(found, ArchiveError):
+            fault = str(found)
+        else:
+            count = found
+    if fault or not count:
+        yield _fault(name, fault or (f"has no member {wanted}" if wanted else f"holds no messages ({PATTERNS})"))
+
+
+def _read_member(archive: str, member: Member) -> Found:
+    name = f"{archive}/{member.name}"
+    try:
+        return _found(name, member.size, b"".join(member.content()) if member.size <= LARGEST else b"")
+    except ArchiveError as error:
+        return _fault(name, str(error))

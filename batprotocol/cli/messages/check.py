@@ -1,0 +1,147 @@
+"""`batproto check`: which conversations break the rules. What the rules are, the judge of the protocol decides.
+
+A conversation is the messages of an archive, or of a folder, in the order of their names.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from batprotocol.cli.inputs.sources import Found, messages
+from batprotocol.cli.protocols.reading import Judge, Spoken
+from batprotocol.cli.protocols.table import protocol_of
+from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal.text import number_of, printable
+from batprotocol.rules import Violation
+
+__all__ = ["check"]
+
+_NUMBERED = re.compile(r"(?<![0-9])[0-9]{1,9}(?=[-.])", re.ASCII)
+"""The number in the name of a recorded message: `00004-b2e.bin`."""
+
+
+def check(arguments: Sequence[str], output: Output, *, rules: str, quiet: bool, expected: Spoken | None = None) -> None:
+    """Check the conversations that these arguments name, and print what is wrong and a line for each.
+
+    Args:
+        arguments: files, directories and archives of recorded messages.
+        output: where it is printed; it has failed if any conversation has an error or a deadlock or cannot be read.
+        rules: the name of the rule set, or "" for the usual one of the protocol.
+        quiet: print violations only.
+        expected: the protocol that they must be of; any unless given.
+    """
+    conversations = bad = 0
+    with output.progress(quiet) as progress:
+        for name, group in groupby(messages(arguments), _conversation):
+            judged = _Judged(rules, expected)
+            for found in group:
+                for violation in judged.take(found, output):
+                    _print(found.name if judged.is_now(violation) else name, violation, output, judged.place(violation))
+                progress.at(found.share)
+            for violation in judged.finish():
+                _print(name, violation, output, judged.place(violation))
+            conversations += 1
+            bad += judged.is_bad
+            output.failed = output.failed or judged.is_bad
+            if not quiet:
+                output.line(*judged.summary(printable(name)))
+    if not quiet and conversations > 1:
+        verdict = f"{bad:,} of them bad" if bad else "all good"
+        output.line(("heading", f"{number_of(conversations, 'conversation')}, {verdict}"))
+
+
+def _conversation(found: Found) -> str:
+    """What the conversation of a message is called: its archive or its folder."""
+    if found.name != found.path:
+        return found.path
+    return os.path.dirname(found.path) or found.path
+
+
+def _print(name: str, violation: Violation, output: Output, path: str) -> None:
+    place = [("field", path), ("", ": ")] if path else []
+    output.line(
+        ("file", printable(name)),
+        ("", ": "),
+        *place,
+        ("heading", violation.severity),
+        ("", f": {printable(violation.text)} "),
+        ("detail", f"[{violation.rule}]"),
+    )
+
+
+class _Judged:
+    """A conversation as far as it was read, and what was found."""
+
+    def __init__(self, rules: str, expected: Spoken | None) -> None:
+        self.rules = rules
+        self.expected = expected
+        self.judge: Judge | None = None  # whose protocol it is, the first message tells
+        self.counts: Counter[str] = Counter()
+        self.messages = 0
+        self.broken = False
+
+    def take(self, found: Found, output: Output) -> Iterator[Violation]:
+        """Judge one more message. After one that is missing, nothing can be judged any more."""
+        if self.broken:
+            return
+        fault = found.fault or self._gap(found)
+        if fault:
+            self.broken = True
+            output.error(found.name, fault)
+            return
+        self.messages += 1
+        if self.judge is None:
+            protocol = protocol_of(found.data)[0]
+            if self.rules and self.rules not in protocol.catalogue().rule_sets:
+                self.broken = True
+                output.error(found.name, f"is of {protocol.name}, which has no rule set {self.rules}")
+                return
+            self.judge = protocol.judge(self.rules)
+        for violation in self.judge.feed(found.data):
+            self.counts[violation.severity] += 1
+            yield violation
+
+    def is_now(self, violation: Violation) -> bool:
+        """Whether it is of the last message that was judged. Some judges tell of what never came."""
+        return not hasattr(self.judge, "finish") or violation.message == self.messages - 1
+
+    def place(self, violation: Violation) -> str:
+        """Where it is, but for what the name of the last message tells."""
+        if self.is_now(violation):
+            return violation.path
+        return f"message {violation.message}{f', {violation.path}' if violation.path else ''}"
+
+    def finish(self) -> Iterator[Violation]:
+        """What is missing now that there are no more messages."""
+        finish = None if self.broken else getattr(self.judge, "finish", None)
+        for violation in finish() if finish is not None else ():
+            self.counts[violation.severity] += 1
+            yield violation
+
+    def _gap(self, found: Found) -> str:
+        """Why this message is not the next one of the conversation, or ""."""
+        numbered = _NUMBERED.search(os.path.basename(found.name))
+        if numbered and int(numbered[0]) != self.messages:
+            return f"comes where message {self.messages} of the conversation should be"
+        if self.messages:
+            return ""
+        protocol = protocol_of(found.data)[0]
+        if self.expected is not None and self.expected is not protocol:
+            return f"is no message of {self.expected.name}"
+        return protocol.opens(found.data)
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether there was an error or a deadlock, or the conversation could not be read."""
+        return self.broken or any(severity != "warning" for severity in self.counts)
+
+    def summary(self, name: str) -> list[tuple[str, str]]:
+        """One line on the whole."""
+        counts = [number_of(count, severity) for severity, count in sorted(self.counts.items())]
+        rest = ["the rest cannot be judged"] if self.broken else [] if counts else ["nothing wrong"]
+        found = ", ".join([number_of(self.messages, "message"), *counts, *rest])
+        return [("heading", "bad ") if self.is_bad else ("good", "ok "), ("file", name), ("", f": {found}")]

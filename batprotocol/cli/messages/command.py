@@ -1,0 +1,144 @@
+"""`batproto dump`, `validate`, `convert` and `check`: their parameters. The modules of their names do the work."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import CompletionItem
+
+from batprotocol.cli.parameters import any_rule_set, complete_any_rule_set, completions, message_files, unknown
+from batprotocol.cli.terminal.output import Output
+
+__all__ = ["check", "convert", "dump", "validate"]
+
+# What prints or reads messages is imported when it is called: `batproto --help` and the shell's completion should not
+# wait for it.
+
+
+def _event_names(context: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> frozenset[str]:
+    from batprotocol.cli.messages.selection import EVENTS, event_name
+
+    chosen = {event_name(name) or unknown(context, f"no event type is called {name!r}", name, EVENTS) for name in names}
+    return frozenset(chosen)
+
+
+def _complete_event(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    from batprotocol.cli.messages.selection import EVENTS
+
+    return completions(EVENTS, start)
+
+
+@click.command()
+@message_files
+@click.option("--json", "shape", flag_value="json", help="Print each message as JSON over several lines.")
+@click.option("--json-lines", "shape", flag_value="json-lines", help="Print each message as JSON on one line.")
+@click.option(
+    "-e",
+    "--event",
+    "events",
+    metavar="TYPE",
+    multiple=True,
+    callback=_event_names,
+    shell_complete=_complete_event,
+    help="Only events of this type, such as JobSubmitted. Can be repeated.",
+)
+@click.option(
+    "-j",
+    "--job",
+    "jobs",
+    metavar="ID",
+    multiple=True,
+    help="Only events that mention this job; an ID without '!' means that job of any workload. Can be repeated.",
+)
+@click.option("--full", is_flag=True, help="Show long vectors, texts and events whole, and alike elements one by one.")
+@click.pass_context
+def dump(
+    context: click.Context,
+    files: tuple[str, ...],
+    shape: str | None,
+    events: frozenset[str],
+    jobs: tuple[str, ...],
+    full: bool,
+) -> None:
+    """Print messages as readable trees, or as JSON.
+
+    Of a broken message, what could be read is printed, then on standard error what is wrong and where; the other files
+    are still printed, and the exit status is 1. Fields that only a newer schema has are skipped with a remark.
+
+    With --event or --job, only the events that satisfy both are printed, and only messages that have some.
+
+    With --json or --json-lines, the frame of message 1 is printed as its message, that of message 0 as {"init": TEXT},
+    and a broken message has an "error" with its path, offset and reason. NaN and Infinity are written as such.
+    """
+    from batprotocol.cli.messages import dump as work
+
+    output, selection = Output(), work.Selection(events, frozenset(jobs))
+    work.dump(files, output, selection, shape or "tree", full=full)
+    context.exit(int(output.failed))
+
+
+@click.command()
+@message_files
+@click.option("-q", "--quiet", is_flag=True, help="Print only what is wrong.")
+@click.pass_context
+def validate(context: click.Context, files: tuple[str, ...], quiet: bool) -> None:
+    """Check that messages can be read, with no field that the schema does not have.
+
+    Prints a line for each good file on standard output, and for each bad message on standard error what is wrong and
+    where. The exit status is 1 if there is any.
+    """
+    from batprotocol.cli.messages import validate as work
+
+    output = Output()
+    work.validate(files, output, quiet=quiet)
+    context.exit(int(output.failed))
+
+
+@click.command()
+@click.argument("source", metavar="IN", type=click.Path(allow_dash=True, readable=False, path_type=str))
+@click.argument("target", metavar="OUT", type=click.Path(allow_dash=True, readable=False, path_type=str))
+@click.option("--to", type=click.Choice(["binary", "json", "yaml", "specification"]), help="The format of OUT.")
+@click.option(
+    "--indent",
+    type=click.IntRange(0, 16),
+    default=2,
+    show_default=True,
+    help="Spaces for each level of JSON; 0 is one line.",
+)
+def convert(source: str, target: str, to: str | None, indent: int) -> None:
+    """Convert the message in IN from binary or YAML to JSON or back, and write it to OUT.
+
+    Either can be - for standard input or output. Without --to, the suffix of OUT tells the format (.json; .bin or .fb;
+    .yaml), or else it is the one that IN has not. A message of FaST can be json, yaml (as fast-lib writes it) or
+    specification (the YAML of its specification); run.jsonl/5 is the fifth line of a recording. The frame of message 1
+    stays a frame, whose JSON is always one line; other JSON ends with a line break. OUT can be IN, and is not touched
+    if anything fails.
+    """
+    from batprotocol.cli.messages import convert as work
+
+    work.convert(source, target, to, indent or None)
+
+
+@click.command()
+@message_files
+@click.option(
+    "--rules",
+    metavar="NAME",
+    callback=any_rule_set,
+    shell_complete=complete_any_rule_set,
+    help="The rule set: batsim-5.0.0-rc2 (what that Batsim does, the default) or protocol (what the schema demands); "
+    "batsim-4.2.1, batsim-2.0.0, batsim-1.4.0 or text-3 for older runs, whose Batsim the first message tells.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print only what is wrong.")
+@click.pass_context
+def check(context: click.Context, files: tuple[str, ...], rules: str, quiet: bool) -> None:
+    """Check that what was said in a run follows the rules of the conversation.
+
+    A conversation is all messages of an archive or of a folder, by name, from the initialization data on. Prints each
+    violation with its message, place, severity and rule; "batproto rules ID" explains the rule. The exit status is 1 if
+    there is an error (Batsim aborts or crashes) or a deadlock, or if a conversation cannot be read.
+    """
+    from batprotocol.cli.messages import check as work
+
+    output = Output()
+    work.check(files, output, rules=rules, quiet=quiet)
+    context.exit(int(output.failed))

@@ -1,0 +1,79 @@
+"""`batproto convert`: the message of one file, in another file and another format. The library translates."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import PurePath
+
+import click
+
+from batprotocol.cli.inputs.sources import single
+from batprotocol.cli.protocols.reading import place_of
+from batprotocol.cli.protocols.table import read
+from batprotocol.cli.terminal.output import Output, reason_of
+from batprotocol.errors import DecodeError
+
+__all__ = ["convert"]
+
+BY_SUFFIX = {".bin": "binary", ".fb": "binary", ".json": "json", ".yaml": "yaml", ".yml": "yaml"}
+OTHER = {"binary": "json", "json": "binary"}
+
+
+def convert(source: str, target: str, to: str | None, indent: int | None) -> None:
+    """Convert the message that `source` names.
+
+    Args:
+        source: the argument that names it.
+        target: the file to write, or "-" for standard output.
+        to: the format; if None that of the target's suffix, or else the one that the source has not.
+        indent: spaces for each level of JSON, or None: one line.
+    """
+    found = single(source)
+    if found.fault:
+        raise click.ClickException(f"{found.name}: {found.fault}")
+    reading = read(found.data, strict=True, place=place_of(found.name))
+    if reading.fault is not None:
+        raise click.ClickException(f"{found.name}: {reading.fault}")
+    if reading.message is None and reading.original is None:
+        doubt = f"; it {reading.doubt}" if reading.doubt else ""
+        raise click.ClickException(
+            f"{found.name}: an init frame holds no message, it is the same in all formats{doubt}"
+        )
+    usual = reading.other or ("json" if reading.message is None else OTHER[reading.format])
+    try:
+        data = reading.protocol.write(reading, to or BY_SUFFIX.get(PurePath(target).suffix) or usual, indent)
+    except DecodeError as error:
+        raise click.ClickException(f"{found.name}: {error}") from None
+    if target == "-":
+        Output().raw(data)
+        return
+    try:
+        _write(target, data)
+    except OSError as error:
+        raise click.ClickException(f"{target}: {reason_of(error)}") from error
+
+
+def _write(path: str, data: bytes) -> None:
+    """Write a file as a whole or not at all: it takes its name only when it is complete."""
+    try:
+        mode: int | None = os.stat(path).st_mode
+    except FileNotFoundError:
+        mode = None
+    if mode is not None and not stat.S_ISREG(mode):
+        with open(path, "wb") as file:  # a pipe or a device keeps its name
+            file.write(data)
+        return
+    path = os.path.realpath(path)  # ... and a symbolic link stays one
+    unfinished = f"{path}.{os.getpid()}.unfinished"
+    try:
+        with open(unfinished, "xb") as file:
+            file.write(data)
+        if mode is not None:
+            os.chmod(unfinished, stat.S_IMODE(mode))
+        os.replace(unfinished, path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(unfinished)
+        raise

@@ -1,0 +1,144 @@
+"""`batproto dump`: messages as trees or as JSON. What the bytes mean, the library knows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from batprotocol.cli.inputs.sources import Found, messages
+from batprotocol.cli.messages.selection import Selection
+from batprotocol.cli.messages.tree import Node, Trees, draw
+from batprotocol.cli.protocols.reading import DIRECTIONS, Reading, place_of
+from batprotocol.cli.protocols.table import read
+from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal.text import Piece, number_of, printable
+from batprotocol.errors import EncodeError
+from batprotocol.wire import json
+
+__all__ = ["SHAPES", "Selection", "dump", "print_frames"]
+
+_DIRECTION_IN_NAME = re.compile(r"-(b2e|e2b|b2s|s2b)\.\w+$")
+
+
+def dump(arguments: Sequence[str], output: Output, selection: Selection, shape: str, *, full: bool) -> None:
+    """Print the messages that these arguments name, in one of `SHAPES`.
+
+    Args:
+        arguments: files, directories, archives, "-".
+        output: where to.
+        selection: which events.
+        shape: "tree", "json" or "json-lines".
+        full: show long vectors, texts and events of a tree whole, and alike elements one by one.
+    """
+    show, trees = SHAPES[shape], Trees(full)
+    previous = ""
+    with output.progress() as progress:
+        for found in messages(arguments):
+            if found.fault:
+                output.error(found.name, found.fault)
+            else:
+                reading = read(found.data, strict=False, place=place_of(found.name, previous))
+                show(output, found, reading, selection, trees)
+                if reading.skipped:
+                    output.remark(found.name, f"skipped fields of another schema: {', '.join(reading.skipped)}")
+                if reading.doubt:
+                    output.remark(found.name, reading.doubt)
+                if reading.fault is not None:
+                    output.error(found.name, str(reading.fault))
+            previous = found.name
+            progress.at(found.share)
+
+
+def print_frames(frames: Iterable[tuple[str, bytes]], output: Output) -> None:
+    """Print messages and handshake frames, each with its name, as readable trees."""
+    trees = Trees(full=False)
+    for name, data in frames:
+        found, reading = Found(0, name, name, data), read(data, strict=False)
+        _print_tree(output, found, reading, Selection(), trees)
+
+
+# A message as a tree
+
+
+def _print_tree(output: Output, found: Found, reading: Reading, selection: Selection, trees: Trees) -> None:
+    """Print a line about the message and, below it, its events that were selected."""
+    indices = selection.indices(reading.tree or {})
+    if selection.everything or indices:
+        title: list[Piece] = [("file", printable(found.name)), ("", f": {', '.join(_facts(found, reading, indices))}")]
+        output.lines(draw(title, list(_nodes(reading, indices, trees)), output.guides, output.wrap_at))
+
+
+def _nodes(reading: Reading, indices: list[int], trees: Trees) -> Iterator[Node]:
+    """What is drawn of what was read: whatever is not an event, and the events of these numbers."""
+    if reading.text is not None:
+        yield trees.text("text", reading.text)
+    if reading.tree is not None:
+        yield from trees.events(reading.tree, indices)
+
+
+def _facts(found: Found, reading: Reading, indices: list[int]) -> Iterator[str]:
+    """What the line about a message says."""
+    kind, direction = reading.protocol.title(reading)
+    yield kind
+    in_name = _DIRECTION_IN_NAME.search(found.name)
+    direction = direction or (in_name.group(1) if in_name else "")
+    if direction:
+        yield DIRECTIONS[direction]
+    if reading.flags is not None:
+        yield f"flags {reading.flags}"
+    tree = reading.tree or {}
+    if "now" in tree:
+        yield f"now {tree['now']}"
+    if isinstance(tree.get("events"), list):
+        count = len(tree["events"])
+        yield (f"{len(indices)} of " if len(indices) < count else "") + number_of(count, "event")
+    yield number_of(len(found.data), "byte")
+    if reading.fault is not None:
+        yield "broken"
+
+
+# A message as JSON
+
+
+def _print_json(output: Output, found: Found, reading: Reading, selection: Selection, trees: Trees) -> None:
+    """Print the message as JSON for people and tools."""
+    _print_object(output, found, reading, selection, 2)
+
+
+def _print_json_line(output: Output, found: Found, reading: Reading, selection: Selection, trees: Trees) -> None:
+    """Print the message as one line of JSON."""
+    _print_object(output, found, reading, selection, None)
+
+
+def _print_object(output: Output, found: Found, reading: Reading, selection: Selection, indent: int | None) -> None:
+    shown = _object(reading, selection)
+    if shown is not None:
+        try:
+            output.json(json.text(shown, indent))
+        except EncodeError as error:
+            output.error(found.name, str(error))
+
+
+def _object(reading: Reading, selection: Selection) -> dict[str, Any] | None:
+    """What JSON shows of a message: its wire tree. A broken one has an `error`, lest anybody takes it for whole."""
+    indices = selection.indices(reading.tree or {})
+    if not selection.everything and not indices:
+        return None
+    if reading.text is not None:
+        return {"init": reading.text}
+    shown = dict(reading.original or reading.tree or {})
+    if not selection.everything and "events" in shown:
+        shown["events"] = [shown["events"][index] for index in indices]
+    if reading.fault is not None:
+        fault = reading.fault
+        shown["error"] = {"path": fault.path, "offset": fault.offset, "reason": fault.reason}
+    return shown
+
+
+SHAPES: dict[str, Callable[[Output, Found, Reading, Selection, Trees], None]] = {
+    "tree": _print_tree,
+    "json": _print_json,
+    "json-lines": _print_json_line,
+}
+"""The shapes of a printed message."""

@@ -1,0 +1,69 @@
+"""`batproto validate`: which files hold only good messages. What a good message is, the library decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from batprotocol.cli.inputs.sources import Found, messages
+from batprotocol.cli.protocols.reading import place_of
+from batprotocol.cli.protocols.table import read
+from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal.text import number_of, printable
+
+__all__ = ["validate"]
+
+
+def validate(arguments: Sequence[str], output: Output, *, quiet: bool) -> None:
+    """Check the messages that these arguments name, and print a line for each good file unless told to be quiet."""
+    tallies: list[_Tally] = []
+    with output.progress(quiet) as progress:
+        for (_, path), group in groupby(messages(arguments), lambda found: (found.file, found.path)):
+            tally = _Tally(previous=tallies[-1].previous if tallies else "")
+            for found in group:
+                tally.add(found, output)
+                progress.at(found.share)
+            tallies.append(tally)
+            if not quiet and not tally.faults:
+                output.line(("good", "ok "), ("file", printable(path)), ("", f": {tally.summary}"))
+    if not quiet and len(tallies) > 1:
+        bad = sum(1 for tally in tallies if tally.faults)
+        count = number_of(sum(tally.messages for tally in tallies), "message")
+        verdict = f"{bad:,} of them bad" if bad else "all good"
+        output.line(("heading", f"{number_of(len(tallies), 'file')} ({count}), {verdict}"))
+
+
+@dataclass
+class _Tally:
+    """What was found in a file: how many messages and events, how many faults, and what the last message is."""
+
+    messages: int = 0
+    faults: int = 0
+    events: int = 0
+    last: str = ""
+    previous: str = ""
+
+    def add(self, found: Found, output: Output) -> None:
+        """Count one message, and report what is wrong with it."""
+        self.messages += 1
+        reading = None if found.fault else read(found.data, strict=True, place=place_of(found.name, self.previous))
+        self.previous = found.name
+        if reading is None or reading.fault is not None:
+            self.faults += 1
+            output.error(found.name, str(reading.fault) if reading else found.fault)
+            return
+        if reading.doubt:
+            output.remark(found.name, reading.doubt)
+        self.last, _ = reading.protocol.title(reading)
+        if reading.message is not None or reading.original is not None:
+            events = len((reading.tree or {}).get("events", ()) if reading.message is None else reading.message.events)
+            self.events += events
+            self.last += f", {number_of(events, 'event')}"
+
+    @property
+    def summary(self) -> str:
+        """What is in the file, in a few words."""
+        if self.messages == 1:
+            return self.last
+        return f"{number_of(self.messages, 'message')}, {number_of(self.events, 'event')}"

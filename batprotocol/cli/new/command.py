@@ -1,0 +1,22 @@
+"""`batproto new`: its parameters. What is written, `scheduler` has."""
+
+from __future__ import annotations
+
+import click
+
+__all__ = ["new"]
+
+
+@click.group()
+def new() -> None:
+    """Write files to start from."""
+
+
+@new.command("scheduler")
+@click.argument("name")
+def new_scheduler(name: str) -> None:
+    """Write a scheduler called NAME (for example MyScheduler) and its test into the current directory."""
+    from batprotocol.cli.new import scheduler as work
+
+    for file in work.new_scheduler(name):
+        click.echo(f"wrote {file}")

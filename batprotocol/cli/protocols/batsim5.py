@@ -1,0 +1,124 @@
+"""Batsim 5's protocol, the one of this library, for the command: its bytes and frames -> what is in them.
+
+A message behind its size looks like the initialization data of message 0, so names are asked too. It must not know how
+the bytes were found, nor what a judge makes of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from batprotocol.cli.protocols.reading import Place, Reading, Spoken
+from batprotocol.errors import DecodeError
+from batprotocol.wire import decode, decode_binary, detect, frames, json
+
+if TYPE_CHECKING:
+    from batprotocol.conversation import Conversation
+    from batprotocol.rules import Catalogue
+
+__all__ = ["BATSIM_5"]
+
+_FORMATS = {"binary": "binary", "json": "JSON"}
+_KINDS = {**_FORMATS, "init": "init frame", "hello": "hello frame"}
+_DIRECTIONS = {"init": "b2e", "hello": "e2b"}
+
+
+def _read(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
+    try:
+        _refuse_out_of_place(kind, place)
+        reading = _READERS[kind](data, strict)
+    except DecodeError as fault:
+        return Reading(BATSIM_5, kind, format=kind if kind in _FORMATS else "", fault=fault)
+    reading.doubt = _doubt(kind, data, place)
+    return reading
+
+
+def _refuse_out_of_place(kind: str, place: Place) -> None:
+    """Refuse the frame of a message that this one is not; as any other, it crashes Batsim."""
+    if kind == "init" and (place.direction == "e2b" or place.number):
+        raise DecodeError(f"begins with its size, as message 0 does, but its name says that it is {place}", "", 0)
+    if kind == "hello" and (place.direction == "b2e" or place.number not in (None, 1)):
+        raise DecodeError(f"begins with flags, as message 1 does, but its name says that it is {place}", "", 0)
+
+
+def _doubt(kind: str, data: bytes, place: Place) -> str:
+    """Why a message that can be read may not be what it looks like, or ""."""
+    if kind == "init" and place.number is None:
+        try:
+            decode(data[4:], strict=False)
+        except DecodeError:
+            return ""
+        return (
+            "looks like the initialization data of message 0, but holds a message behind its size, "
+            "which Batsim does not survive as a reply"
+        )
+    return ""
+
+
+def _binary(data: bytes, strict: bool) -> Reading:
+    return Reading(BATSIM_5, "binary", decode_binary(data), format="binary")
+
+
+def _json(data: bytes, strict: bool) -> Reading:
+    skipped: list[str] = []
+    message = json.decode(data, strict=strict, skipped=skipped)
+    return Reading(BATSIM_5, "json", message, format="json", skipped=tuple(skipped))
+
+
+def _init(data: bytes, strict: bool) -> Reading:
+    return Reading(BATSIM_5, "init", text=frames.decode_init(data))
+
+
+def _hello(data: bytes, strict: bool) -> Reading:
+    hello = frames.decode_hello(data, strict=strict)
+    skipped = () if strict or hello.format != "json" else _json(data[4:], False).skipped
+    return Reading(BATSIM_5, "hello", hello.message, flags=hello.flags, format=hello.format, skipped=skipped)
+
+
+_READERS: dict[str, Callable[[bytes, bool], Reading]] = {
+    "binary": _binary,
+    "json": _json,
+    "init": _init,
+    "hello": _hello,
+}
+
+
+def _title(reading: Reading) -> tuple[str, str]:
+    kind = _KINDS[reading.kind]
+    if reading.kind == "hello" and reading.format:
+        kind = f"{kind} ({_FORMATS[reading.format]})"
+    return kind, _DIRECTIONS.get(reading.kind, "")
+
+
+def _opens(data: bytes) -> str:
+    return "" if detect(data) == "init" else "is not the initialization data, with which a conversation begins"
+
+
+def _write(reading: Reading, to: str, indent: int | None) -> bytes:
+    """The message in that format. A hello frame stays one, which leaves its JSON no choice of layout."""
+    assert reading.message is not None
+    if to not in _FORMATS:
+        raise DecodeError(f"this protocol has no {to}: it can be converted to binary or json")
+    if reading.kind == "hello":
+        return frames.encode_hello(reading.message, to)
+    return reading.message.to_json(indent).encode() + b"\n" if to == "json" else reading.message.to_binary()
+
+
+# What reads does not judge, and is quick: the rules are only imported where they are asked for.
+
+
+def _catalogue() -> Catalogue:
+    from batprotocol.conversation import CATALOGUE
+
+    return CATALOGUE
+
+
+def _judge(rules: str) -> Conversation:
+    from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
+
+    return Conversation(rules or DEFAULT_RULE_SET)
+
+
+BATSIM_5: Final = Spoken("Batsim 5", detect, _read, _title, _catalogue, _judge, _write, _opens)
+"""The protocol of `schema/batprotocol.fbs`. Bytes that are of no other are taken for its: it tells what is wrong."""

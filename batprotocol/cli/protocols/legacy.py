@@ -1,0 +1,133 @@
+"""The older protocols, JSON and text, for the command: their bytes -> what is in them.
+
+A JSON message does not say which version it is of: it is read with what any version knows. What is needed to read and
+to judge is imported when such bytes come. It must not know how the bytes were found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from batprotocol.cli.protocols.reading import Place, Reading, Spoken
+from batprotocol.errors import DecodeError
+
+if TYPE_CHECKING:
+    from batprotocol.legacy.conversation import Conversation
+    from batprotocol.rules import Catalogue
+
+__all__ = ["OLD_JSON", "OLD_TEXT"]
+
+_OLD_JSON = re.compile(rb'\s*\{\s*"(?:now|events)"')
+_KINDS = {"json": "JSON of Batsim 1 to 4", "text": "text", "frame": "text behind its size"}
+
+
+def _detect(kinds: tuple[str, ...], pattern: re.Pattern[bytes]) -> Callable[[bytes], str | None]:
+    def detect(data: bytes) -> str | None:
+        if not pattern.match(data[:64]):  # what is certainly of another protocol costs nothing
+            return None
+        from batprotocol.legacy.wire import detect as ask
+
+        kind = ask(data)
+        return kind if kind in kinds else None
+
+    return detect
+
+
+def _read(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
+    protocol = OLD_JSON if kind == "json" else OLD_TEXT
+    try:
+        original, tree = (_json if kind == "json" else _text)(data, kind, strict)
+    except DecodeError as fault:
+        tree = _tree(fault.partial) if isinstance(fault.partial, dict) else None
+        return Reading(protocol, kind, format="json", fault=fault, original=fault.partial, shown=tree)
+    return Reading(protocol, kind, format="json", original=original, shown=tree)
+
+
+def _json(data: bytes, kind: str, strict: bool) -> tuple[Any, Any]:
+    from batprotocol.legacy.json import careful, codec
+
+    if strict:
+        careful.parsed(data)  # what Batsim reads, without the documentation's commas
+    codec.decode(data, "4.2")
+    original, _ = careful.parsed(data, strict=False)
+    return original, _tree(original)
+
+
+def _text(data: bytes, kind: str, strict: bool) -> tuple[Any, Any]:
+    import msgspec
+
+    from batprotocol.legacy.text import codec
+
+    message = codec.decode_frame(data, strict=strict) if kind == "frame" else codec.decode(data, strict=strict)
+    stamps = {stamp.value: stamp.letter for stamp in codec.STAMPS}
+    events = []
+    for event in message.events:
+        fields: dict[str, Any] = msgspec.to_builtins(event)
+        fields.pop("type", None)
+        entry = {"timestamp": fields.pop("timestamp"), "stamp": stamps[type(event)], "name": type(event).__name__}
+        for allocation in fields.get("allocations", ()):
+            allocation.pop("type", None)
+        events.append({**entry, **fields})
+    original = {"version": message.version, "now": message.now, "events": events}
+    shown = [
+        {
+            "timestamp": entry["timestamp"],
+            "event_type": f"{entry['stamp']} {entry['name']}",
+            "event": {key: value for key, value in entry.items() if key not in ("timestamp", "stamp", "name")},
+        }
+        for entry in events
+    ]
+    return original, {"version": message.version, "now": message.now, "events": shown}
+
+
+def _tree(original: Any) -> Any:
+    """A message in the shape that is drawn: with the names of today's JSON around the same events."""
+    if not isinstance(original, dict) or not isinstance(original.get("events"), list):
+        return original
+    events = []
+    for entry in original["events"]:
+        if isinstance(entry, dict):
+            rest = {key: value for key, value in entry.items() if key not in ("type", "data")}
+            events.append(
+                {**rest, "event_type": entry.get("type", "event of unknown type"), "event": entry.get("data")}
+            )
+        else:
+            events.append(entry)
+    return {**original, "events": events}
+
+
+def _title(reading: Reading) -> tuple[str, str]:
+    return _KINDS[reading.kind], ""
+
+
+def _write(reading: Reading, to: str, indent: int | None) -> bytes:
+    from batprotocol.wire import json
+
+    if to != "json":
+        raise DecodeError("this protocol has no binary form: it can be converted to json")
+    return json.text(reading.original, indent).encode() + b"\n"
+
+
+def _catalogue() -> Catalogue:
+    from batprotocol.legacy.conversation import CATALOGUE
+
+    return CATALOGUE
+
+
+def _judge(rules: str) -> Conversation:
+    from batprotocol.legacy.conversation import Conversation
+
+    return Conversation(rules)
+
+
+_OLD_TEXT = re.compile(rb".{0,4}[0-9]{1,9}:[0-9]", re.DOTALL)
+
+OLD_JSON: Final = Spoken("Batsim 1 to 4", _detect(("json",), _OLD_JSON), _read, _title, _catalogue, _judge, _write)
+"""JSON over ZeroMQ. A message without events may as well be one of Batsim 5, and is taken for that."""
+
+OLD_TEXT: Final = Spoken(
+    "Batsim before 1", _detect(("text", "frame"), _OLD_TEXT), _read, _title, _catalogue, _judge, _write
+)
+"""Text over Unix sockets."""

@@ -1,0 +1,47 @@
+"""The protocols that the command knows: one table, for whoever reads messages, judges conversations or lists rules.
+
+A protocol more is a row more. What is in a row, `reading` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from batprotocol.cli.protocols.batsim5 import BATSIM_5
+from batprotocol.cli.protocols.fast import FAST
+from batprotocol.cli.protocols.legacy import OLD_JSON, OLD_TEXT
+from batprotocol.cli.protocols.reading import Place, Reading, Spoken
+from batprotocol.rules import Catalogue
+
+__all__ = ["PROTOCOLS", "catalogues", "protocol_of", "read"]
+
+PROTOCOLS: Final[tuple[Spoken, ...]] = (OLD_JSON, OLD_TEXT, FAST, BATSIM_5)
+"""All of them. Bytes are of the first one that knows a kind for them, so the one that takes whatever comes is last."""
+
+
+def protocol_of(data: bytes) -> tuple[Spoken, str]:
+    """The protocol that these bytes are of, and what kind of message they are in it."""
+    found = ((protocol, protocol.detect(data)) for protocol in PROTOCOLS)
+    return next((protocol, kind) for protocol, kind in found if kind is not None)
+
+
+def read(data: bytes, *, strict: bool, place: Place | None = None) -> Reading:
+    """Read a message or a handshake frame. Never raises because of what the bytes are.
+
+    Args:
+        data: the bytes.
+        strict: a field that the schema does not have is a fault. False skips it.
+        place: where in a conversation it is.
+    """
+    protocol, kind = protocol_of(data)
+    return protocol.read(data, kind, strict, place or Place())
+
+
+def catalogues() -> Mapping[str, Catalogue]:
+    """The rules of each protocol, by its name."""
+    found: dict[str, Catalogue] = {}
+    for protocol in (PROTOCOLS[-1], *PROTOCOLS[:-1]):  # today's first; two of them may have one catalogue
+        if protocol.catalogue() not in found.values():
+            found[protocol.name] = protocol.catalogue()
+    return found

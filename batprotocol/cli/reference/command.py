@@ -1,0 +1,105 @@
+"""`batproto schema` and `rules`: their parameters. A module for each protocol, and `rules`, do the work when wanted."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import CompletionItem
+
+from batprotocol.cli.parameters import completions, old_protocol, unknown
+from batprotocol.cli.terminal.output import Output
+
+__all__ = ["rules", "schema"]
+
+FAST = "fast"
+
+
+def _schema_name(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+    protocol = context.params.get("protocol")
+    if protocol == FAST:
+        from batprotocol.cli.reference.fast import NAMES as FAST_NAMES
+
+        lower = {known.lower(): known for known in FAST_NAMES}
+        return name and (lower.get(name.lower()) or unknown(context, f"there is no {name!r} in FaST", name, FAST_NAMES))
+    if protocol is not None:
+        from batprotocol.cli.reference.legacy import names
+
+        known = names(protocol)
+        wanted = None if name is None else name.upper() if protocol[:4] != "text" else name
+        if name is not None and wanted not in known:
+            unknown(context, f"{protocol} has no {name!r}", name, known)
+        return wanted
+    from batprotocol.cli.messages.selection import event_name
+    from batprotocol.cli.reference.batsim5 import NAMES
+
+    by_lower_name = {known.lower(): known for known in NAMES}
+    if name is None or name.lower() in by_lower_name:
+        return name and by_lower_name[name.lower()]
+    return event_name(name) or unknown(context, f"the schema has no {name!r}", name, NAMES)
+
+
+def _complete_schema(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    from batprotocol.cli.reference.batsim5 import NAMES
+
+    return completions(NAMES, start)
+
+
+def _protocol(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+    return name if name == FAST else old_protocol(context, parameter, name)
+
+
+@click.command()
+@click.argument("name", required=False, callback=_schema_name, shell_complete=_complete_schema)
+@click.option(
+    "--protocol",
+    metavar="VERSION",
+    is_eager=True,
+    callback=_protocol,
+    help="An older protocol: 1.0 to 4.2, or text-0 to text-3; NAME is an event then, such as EXECUTE_JOB, or a stamp. "
+    "Or fast; NAME is a message then, such as StartVM, or a part of one.",
+)
+def schema(name: str | None, protocol: str | None) -> None:
+    """Show what the protocol's schema says of NAME: fields, types, defaults and comments.
+
+    NAME is an event, table, enum or union, in upper or lower case. Without it, all names are listed.
+    """
+    output = Output()
+    if protocol == FAST:
+        from batprotocol.cli.reference import fast as fast_schema
+
+        output.lines(fast_schema.describe(name) if name else fast_schema.overview())
+        return
+    if protocol is not None:
+        from batprotocol.cli.reference import legacy as legacy_schema
+
+        output.lines(legacy_schema.describe(protocol, name) if name else legacy_schema.overview(protocol))
+        return
+    from batprotocol.cli.reference.batsim5 import describe, overview
+
+    output.lines(describe(name, output.wrap_at) if name else overview())
+
+
+def _rule_id(context: click.Context, parameter: click.Parameter, id: str | None) -> str | None:
+    from batprotocol.cli.protocols.table import catalogues
+    from batprotocol.cli.reference.rules import ids
+
+    if id is not None and id not in (names := ids(catalogues())):
+        unknown(context, f"there is no rule {id!r}", id, names)
+    return id
+
+
+def _complete_rule(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    from batprotocol.cli.protocols.table import catalogues
+    from batprotocol.cli.reference.rules import ids
+
+    return completions(ids(catalogues()), start)
+
+
+@click.command()
+@click.argument("id", required=False, callback=_rule_id, shell_complete=_complete_rule)
+def rules(id: str | None) -> None:
+    """Explain the rule ID of the conversation: what is wrong, and the way out. Without it, all rules are listed."""
+    from batprotocol.cli.protocols.table import catalogues
+    from batprotocol.cli.reference.rules import explain, overview
+
+    output = Output()
+    output.lines(explain(id, catalogues(), output.wrap_at) if id else overview(catalogues()))

@@ -1,0 +1,117 @@
+"""`batproto run` and `library`: their parameters. `over_socket` and `in_process` do the work, imported when wanted."""
+
+from __future__ import annotations
+
+import click
+
+from batprotocol.cli.parameters import WithCommand, complete_file, old_protocol, timeout_option
+
+__all__ = ["library", "run"]
+
+
+@click.command()
+@click.argument("target", metavar="FILE:CLASS", shell_complete=complete_file)
+@click.option("--init", metavar="TEXT", default="", help="Initialization data for the scheduler.")
+@click.option("--format", type=click.Choice(["binary", "json"]), default="binary", show_default=True)
+@click.option(
+    "--record", metavar="DIR|FILE.tar.xz", type=click.Path(path_type=str), help="Record all that is said, as run does."
+)
+@click.option("-v", "--verbose", is_flag=True, help="Show what the scheduler logs for information, too.")
+def library(target: str, init: str, format: str, record: str | None, verbose: bool) -> None:
+    """Print what Batsim needs to load the scheduler CLASS of a Python FILE into its own process.
+
+    The first line is the path of the shared library, the second one Batsim's options, written for a shell: the library,
+    and initialization data that tell it which Python and which scheduler to load, and what to tell the scheduler.
+
+    \b
+    Examples:
+      batproto library scheduler.py:FCFS
+      eval "batsim -p platform.xml -w workload.json $(batproto library scheduler.py:FCFS | tail -n 1)"
+    """
+    from batprotocol.cli.run import in_process as work
+
+    work.show(target, init=init, format=format, record=record, verbose=verbose)
+
+
+@click.command(cls=WithCommand)
+@click.argument("target", metavar="FILE:CLASS", shell_complete=complete_file)
+@click.argument("command", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
+@click.option("--endpoint", metavar="ENDPOINT", help="Where to wait for Batsim.  [default: tcp://*:28000]")
+@click.option("--format", type=click.Choice(["binary", "json"]), default="binary", show_default=True)
+@timeout_option
+@click.option("--init", metavar="TEXT", help="Initialization data, in place of those that Batsim sends.")
+@click.option(
+    "--record",
+    metavar="DIR|FILE.tar.xz",
+    type=click.Path(readable=False, path_type=str),
+    help="Record all that is said, for dump and check. A FILE.tar, which is not packed, is the fastest.",
+)
+@click.option("--in-process", is_flag=True, help="Let COMMAND load the scheduler: no socket, the fastest way.")
+@click.option(
+    "--protocol",
+    metavar="VERSION",
+    callback=old_protocol,
+    help="Speak with a Batsim of an older version: 1.0 to 4.2, or text-3.",
+)
+@click.option("--pin", is_flag=True, help="Keep the scheduler and COMMAND on one core: twice as fast or more.")
+@click.option("-v", "--verbose", is_flag=True, help="Show what the scheduler logs for information, too.")
+@click.pass_context
+def run(
+    context: click.Context,
+    target: str,
+    command: tuple[str, ...],
+    endpoint: str | None,
+    format: str,
+    timeout: float | None,
+    init: str | None,
+    record: str | None,
+    in_process: bool,
+    protocol: str | None,
+    pin: bool,
+    verbose: bool,
+) -> None:
+    """Run the scheduler CLASS of a Python FILE for one simulation.
+
+    ENDPOINT is one of ZeroMQ, such as tcp://127.0.0.1:* (any free port), or ipc:///tmp/batsim.sock.
+
+    With a COMMAND, which is Batsim, a whole simulation is run: it is started as soon as it can connect, with {endpoint}
+    and {init} filled in, and its exit status is passed on. Who wants to be told the endpoint gets a private one unless
+    --endpoint is given. If one of the two ends too early, a sentence says which, and the other is ended, too.
+
+    With --in-process, COMMAND loads the scheduler into its own process, by Batsim's option --edc-library-str, which is
+    added to it. Where COMMAND holds {library}, nothing is added: {library} and {init} are filled in.
+
+    A recording has a file for each message, in a new folder or in an archive. Even of a run that was killed, it can be
+    read up to the last message: meanwhile, FILE.tar.xz is an archive that is not compressed yet, and DIR holds one.
+
+    \b
+    Examples:
+      batproto run scheduler.py:FCFS
+      batproto run --pin scheduler.py:FCFS -- batsim -p platform.xml -w workload.json \\
+          --edc-socket-str {endpoint} ""
+      batproto run --in-process scheduler.py:FCFS -- batsim -p platform.xml -w workload.json
+    """
+    if in_process:
+        from batprotocol.cli.run import in_process as inside
+
+        if endpoint is not None or timeout is not None:
+            option = "--timeout" if endpoint is None else "--endpoint"
+            raise click.UsageError(f"{option} is for the socket, and with --in-process there is none", context)
+        if protocol is not None:
+            raise click.UsageError("a Batsim of an older protocol does not load schedulers: no --in-process", context)
+        context.exit(inside.run(target, command, pin, init=init or "", format=format, record=record, verbose=verbose))
+    from batprotocol.cli.run import over_socket as work
+
+    status = work.run(
+        target,
+        endpoint=endpoint,
+        format=format,
+        timeout=timeout,
+        init=init,
+        record=record,
+        pin=pin,
+        verbose=verbose,
+        command=command,
+        protocol=protocol,
+    )
+    context.exit(status)

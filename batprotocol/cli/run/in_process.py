@@ -1,0 +1,77 @@
+"""`batproto library` and `batproto run --in-process`: schedulers that Batsim loads into its own process.
+
+It tells Batsim what to load, or the user what to tell Batsim. How a scheduler runs there, the library knows.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+
+import click
+
+from batprotocol.cli.run.program import Command
+from batprotocol.cli.run.scheduler import as_usage, pinned, telling_of_signals
+from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal.text import printable
+from batprotocol.cli.version import slow_engine
+from batprotocol.edc.embedded.options import OPTION, carried, library
+from batprotocol.signals import Interrupts
+
+__all__ = ["run", "show"]
+
+_SOCKET = ("--edc-socket-str", "--edc-socket-file", "{endpoint}")
+"""What a command cannot have: there is one decision component, and it is no socket."""
+
+
+def show(target: str, *, init: str, format: str, record: str | None, verbose: bool) -> None:
+    """Print the path of the library, and Batsim's options that have it run this scheduler, as a shell reads them."""
+    with as_usage():
+        data = carried(target, init=init, format=format, record=record, verbose=verbose)
+    _remark()
+    output = Output()
+    for line in (library(), shlex.join([OPTION, library(), data])):
+        output.raw(os.fsencode(line) + b"\n")
+
+
+def run(
+    target: str, command: Sequence[str], pin: bool, *, init: str, format: str, record: str | None, verbose: bool
+) -> int:
+    """Run the command, which is Batsim, with a scheduler in its process; the exit status.
+
+    Args:
+        target: the file and the class in it, `path/to/file.py:Class`.
+        command: the command and its arguments. Where it does not ask for `{library}`, Batsim's option is added.
+        pin: keep the command on one core.
+        init: the user's own initialization data.
+        format: "binary" or "json".
+        record: where to record what is said, or None.
+        verbose: show all that the scheduler logs.
+    """
+    if not command:
+        raise click.UsageError("--in-process needs -- and the command that loads the scheduler, which is Batsim")
+    for each in _SOCKET:
+        if any(each in argument for argument in command):
+            raise click.UsageError(f"with --in-process, there is no socket: leave {each} out of the command")
+    with as_usage():
+        data = carried(target, init=init, format=format, record=record, verbose=verbose)
+    if not any("{library}" in argument for argument in command):
+        command = [*command, OPTION, "{library}", "{init}"]
+    _remark()
+    if pin:
+        pinned()
+    with Interrupts() as interrupts, Command([each.replace("{library}", library()) for each in command], data) as other:
+        other.start("")
+        with telling_of_signals(interrupts, f"while {other.name} was running: it is ended"):
+            status = other.status_in_the_end(interrupts)
+    if status:
+        print(printable(f"batproto: {other.name} {other.end}"), file=sys.stderr)
+    return status
+
+
+def _remark() -> None:
+    remark = slow_engine()
+    if remark:
+        print(f"batproto: {remark}", file=sys.stderr)

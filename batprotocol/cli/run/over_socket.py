@@ -1,0 +1,104 @@
+"""`batproto run`: a scheduler's file as a program, alone or with the simulator that it serves.
+
+It loads the class, brings it together with the other program, and tells in a sentence who ended too early. How a
+scheduler is run, the library knows.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+import click
+
+from batprotocol.cli.bridge.ends import drive_old
+from batprotocol.cli.run.private import private_endpoint
+from batprotocol.cli.run.program import PATIENCE, Command, Ended
+from batprotocol.cli.run.scheduler import load, pinned, telling_of_signals, telling_whose_fault
+from batprotocol.cli.version import slow_engine
+from batprotocol.conversation import DEFAULT_RULE_SET
+from batprotocol.edc import DEFAULT_ENDPOINT
+from batprotocol.edc.running import drive
+from batprotocol.errors import PeerGone
+from batprotocol.signals import Interrupts
+
+__all__ = ["run"]
+
+
+def run(
+    target: str,
+    *,
+    endpoint: str | None,
+    format: str,
+    timeout: float | None,
+    init: str | None,
+    record: str | None,
+    pin: bool,
+    verbose: bool,
+    command: Sequence[str],
+    protocol: str | None = None,
+) -> int:
+    """Run a scheduler, and the command that simulates for it if there is one; the exit status.
+
+    Args:
+        target: the file and the class in it, `path/to/file.py:Class`.
+        endpoint: where to bind; None is a private one if the command wants to be told, else the default.
+        format: "binary" or "json".
+        timeout: seconds to wait for each message, or None.
+        init: the initialization data, in place of what the simulator sends.
+        record: where to record what is said, or None.
+        pin: keep the scheduler and the command on one core.
+        verbose: show all that the scheduler logs.
+        protocol: the version of an older protocol that Batsim speaks, or None.
+        command: the command and its arguments, with `{endpoint}` and `{init}` to be filled in; may be empty.
+    """
+    if endpoint == "":
+        raise click.UsageError("--endpoint is empty: leave it out, or give one like tcp://127.0.0.1:*")
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
+    remark = slow_engine()
+    if remark:
+        print(f"batproto: {remark}", file=sys.stderr)
+    if pin:
+        pinned()
+    with ExitStack() as stack:
+        interrupts = stack.enter_context(Interrupts())
+        status = 1
+        with telling_whose_fault(target):
+            with telling_of_signals(interrupts, f"while {target} was being loaded"), interrupts.immediately():
+                scheduler = load(target)()
+            private = endpoint is None and _asks("{endpoint}", command)
+            bound = stack.enter_context(private_endpoint()) if private else endpoint or DEFAULT_ENDPOINT
+            other = stack.enter_context(Command(command, init or "")) if command else None
+            ready = other.start if other else _tell_endpoint
+            wait = other.check if other else None
+            try:
+                if protocol is None:
+                    drive(scheduler, bound, format, interrupts, init, DEFAULT_RULE_SET, timeout, record, ready, wait)
+                else:
+                    drive_old(scheduler, bound, protocol, interrupts, init, timeout, record, ready, wait)
+                if other:
+                    with telling_of_signals(interrupts, f"after the simulation: {other.name} is ended"):
+                        status = other.status_in_the_end(interrupts)
+                else:
+                    status = 0
+            except Ended:
+                assert other is not None
+                status = other.status_too_early()
+            except PeerGone:
+                if other is None or not other.ends_within(PATIENCE):
+                    raise
+                status = other.status_too_early()
+        return status
+
+
+# The endpoint
+
+
+def _asks(placeholder: str, command: Sequence[str]) -> bool:
+    return any(placeholder in argument for argument in command)
+
+
+def _tell_endpoint(endpoint: str) -> None:
+    print(f"batproto: waiting for a simulation at {endpoint}", file=sys.stderr, flush=True)

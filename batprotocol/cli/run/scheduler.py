@@ -1,0 +1,68 @@
+"""What all commands that run a scheduler have in common: its class is loaded, and who ends it is told in a sentence."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from batprotocol.cli.terminal.text import printable
+from batprotocol.edc import Scheduler, loading
+from batprotocol.edc.faults import show_own
+from batprotocol.signals import Interrupts
+
+__all__ = ["as_usage", "load", "pinned", "telling_of_signals", "telling_whose_fault"]
+
+
+def load(target: str) -> type[Scheduler]:
+    """The class that `path/to/file.py:Class` names."""
+    with as_usage():
+        return loading.load(target)
+
+
+@contextmanager
+def as_usage() -> Iterator[None]:
+    """What was named on the command line is not there: the command line is wrong."""
+    try:
+        yield
+    except loading.LoadError as error:
+        raise click.UsageError(str(error)) from None
+
+
+@contextmanager
+def telling_whose_fault(target: str) -> Iterator[None]:
+    """What the scheduler's own code raises is shown as Python shows it; all else goes on to be told in a sentence."""
+    try:
+        yield
+    except (click.ClickException, click.Abort, click.exceptions.Exit):
+        raise
+    except Exception as error:
+        sentence = show_own(error, target)
+        if sentence is None:
+            raise
+        print(printable(f"batproto: {sentence}"), file=sys.stderr)
+
+
+@contextmanager
+def telling_of_signals(interrupts: Interrupts, moment: str) -> Iterator[None]:
+    """What a signal interrupts is told in a sentence. While a simulation runs, the library does it."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        if interrupts.received:
+            print(printable(f"batproto: {interrupts.received} came {moment}"), file=sys.stderr)
+        raise
+
+
+def pinned() -> None:
+    """Stay on one core, with all that is started from here: the two programs take turns anyway.
+
+    Any core will do, but not always the same: several runs at a time should not share one.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        raise click.UsageError("--pin does not work on this system")
+    os.sched_setaffinity(0, {random.choice(sorted(os.sched_getaffinity(0)))})

@@ -1,0 +1,120 @@
+"""`batproto simulate`: its options. `simulation` does the work, which is imported when it is wanted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from batprotocol.cli.bridge.command import old_options
+from batprotocol.cli.parameters import complete_file, complete_rule_set, old_protocol, rule_set
+
+__all__ = ["simulate"]
+
+
+@click.command()
+@click.argument("target", metavar="[FILE:CLASS]", required=False, shell_complete=complete_file)
+@click.option(
+    "-p",
+    "--platform",
+    metavar="FILE",
+    type=click.Path(readable=False, path_type=str),
+    help="The platform, a SimGrid XML file.",
+)
+@click.option(
+    "-w",
+    "--workload",
+    "workloads",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(readable=False, path_type=str),
+    help="A workload: Batsim's JSON, or .swf and .swf.gz of the Parallel Workloads Archive. Can be repeated.",
+)
+@click.option(
+    "--events",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(readable=False, path_type=str),
+    help="External events, one JSON object a line. Can be repeated.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="DIR",
+    type=click.Path(readable=False, path_type=str),
+    help="Write Batsim's result files there.",
+)
+@click.option("--endpoint", metavar="ENDPOINT", help="Simulate for the decision component that waits there.")
+@click.option(
+    "--library",
+    metavar="FILE",
+    type=click.Path(readable=False, path_type=str),
+    help="Simulate for the decision component in this shared library.",
+)
+@click.option(
+    "--protocol",
+    metavar="VERSION",
+    callback=old_protocol,
+    help="With --endpoint: simulate for a scheduler of that older version: 1.0 to 4.2, or text-3.",
+)
+@old_options
+@click.option("--init", metavar="TEXT", default="", help="Initialization data for the decision component.")
+@click.option("--energy", is_flag=True, help="Measure energy; all hosts of the platform must tell their watts.")
+@click.option(
+    "--record",
+    metavar="PATH",
+    type=click.Path(readable=False, path_type=str),
+    help="Write what is said to a .tar.xz or folder.",
+)
+@click.option("--format", type=click.Choice(["binary", "json"]), default="binary", help="The format of --record.")
+@click.option(
+    "--rules",
+    metavar="NAME",
+    callback=rule_set,
+    shell_complete=complete_rule_set,
+    help="batsim-5.0.0-rc2 (refuse what that Batsim refuses, the default) or protocol (the whole schema).",
+)
+@click.option("--exact", is_flag=True, help="Order what happens at the same time as SimGrid does; slower.")
+@click.option("--quirks", is_flag=True, help="Do as Batsim does even where that looks unintended.")
+@click.option(
+    "-r", "--role", "roles", metavar="HOST ROLE", nargs=2, multiple=True, help="Give a host a role, such as storage."
+)
+@click.option(
+    "-m", "--master", metavar="HOST", default="master_host", show_default=True, help="The host of Batsim itself."
+)
+@click.option("--mmax", metavar="N", type=click.IntRange(min=1), help="Use the first N hosts only.")
+@click.option("--mmax-workload", is_flag=True, help="Use as many hosts as the workloads are made for.")
+@click.option("-v", "--verbose", is_flag=True, help="Show what the scheduler logs for information, too.")
+@click.pass_context
+def simulate(
+    context: click.Context,
+    /,
+    target: str | None,
+    endpoint: str | None,
+    library: str | None,
+    **options: Any,
+) -> None:
+    """Simulate the scheduler CLASS of a Python FILE with the embedded Batsim, and tell what came of it.
+
+    Without any arguments, a small example is simulated: a cluster of 32 hosts, 250 jobs, and the scheduler that
+    "batproto new scheduler" writes. With a workload but without a platform, there are as many equal hosts as the
+    workload is made for.
+
+    The exit status is 1 if the simulation does not come to its end, or if the scheduler asks for what Batsim would not
+    survive.
+
+    \b
+    Examples:
+      batproto simulate
+      batproto simulate scheduler.py:FCFS -w workload.json -o results
+      batproto simulate scheduler.py:FCFS -p platform.xml -w log.swf.gz --energy
+      batproto simulate --endpoint tcp://127.0.0.1:28000 --record run.tar.xz
+      batproto simulate --endpoint tcp://127.0.0.1:28000 --protocol 4.2 -w workload.json
+    """
+    from batprotocol.cli.simulate import simulation as work
+
+    if sum(given is not None for given in (target, endpoint, library)) > 1:
+        raise click.UsageError("one of FILE:CLASS, --endpoint and --library is enough", context)
+    if options["protocol"] is not None and endpoint is None:
+        raise click.UsageError("--protocol says what is spoken at an endpoint: give --endpoint, too", context)
+    context.exit(work.run(target, endpoint=endpoint, library=library, **options))

@@ -1,0 +1,257 @@
+"""`batproto simulate`: a whole simulation with the embedded Batsim, then what it came to.
+
+It finds the inputs, the scheduler and where to write; how a simulation goes, the library knows.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any, TypeAlias
+
+from rich.console import Console
+
+from batprotocol.cli.bridge.ends import old_scheduler
+from batprotocol.cli.new.scheduler import example_scheduler
+from batprotocol.cli.run.scheduler import load, telling_whose_fault
+from batprotocol.cli.terminal.output import Output, ProgressBar
+from batprotocol.conversation import Conversation
+from batprotocol.errors import InputError
+from batprotocol.model import Message
+from batprotocol.signals import Interrupts
+from batprotocol.simulator import (
+    EXAMPLE_PLATFORM,
+    EXAMPLE_WORKLOAD,
+    DecisionComponent,
+    JobRow,
+    Observer,
+    Platform,
+    Player,
+    Recorder,
+    Result,
+    Workload,
+    connect,
+    load_library,
+    read_platform,
+    read_workload,
+    simulate,
+    write_real_execution,
+)
+
+__all__ = ["run"]
+
+Scheduler: TypeAlias = "Player | DecisionComponent"
+
+
+def run(
+    target: str | None,
+    *,
+    platform: str | None,
+    workloads: Sequence[str],
+    events: Sequence[str],
+    output: str | None,
+    record: str | None,
+    format: str,
+    endpoint: str | None,
+    library: str | None,
+    init: str,
+    energy: bool,
+    rules: str,
+    exact: bool,
+    quirks: bool,
+    roles: Sequence[tuple[str, str]],
+    master: str,
+    mmax: int | None,
+    mmax_workload: bool,
+    verbose: bool,
+    protocol: str | None = None,
+    **old: Any,
+) -> int:
+    """Simulate, and print what came of it; the exit status.
+
+    Args:
+        target: the file and the class in it, `path/to/file.py:Class`; None is an example, unless `endpoint` or
+            `library` is given.
+        platform: the platform file; None is an example, or as many equal hosts as the workloads are made for.
+        workloads: the workload files; none is an example.
+        events: the files of external events.
+        output: the folder for Batsim's result files, or None.
+        record: the archive (`.tar.xz`) or folder for what is said, or None.
+        format: of what is recorded, "binary" or "json".
+        endpoint: where a decision component waits, or None.
+        library: a decision component that is a shared library, or None.
+        init: the initialization data.
+        energy: measure energy.
+        rules: the rule set.
+        exact: advance step by step as SimGrid does.
+        quirks: do as Batsim does even where that looks unintended.
+        roles: (host, role) pairs.
+        master: the host that Batsim itself runs on.
+        mmax: how many hosts to use at most.
+        mmax_workload: use as many hosts as the workloads are made for.
+        verbose: show all that the scheduler logs.
+        protocol: the version of an older protocol that is spoken at the endpoint, or None.
+        old: what the command line of an older Batsim decides on; see `bridge_command`.
+    """
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
+    console_output = Output()
+    given = [
+        read_workload(path, name=f"w{number}", compositions=rules == "protocol", quirks=quirks)
+        for number, path in enumerate(workloads or ([] if events else [EXAMPLE_WORKLOAD]))
+    ]
+    for workload in given:
+        if workload.skipped:
+            left_out = "1 job is" if workload.skipped == 1 else f"{workload.skipped:,} jobs are"
+            console_output.remark(workload.filename, f"{left_out} left out, without a run time or processors")
+    hosts = _platform(platform, given, bool(workloads), energy, roles, master, _fewest(mmax, mmax_workload, given))
+    prefix = None if output is None else os.path.join(output, "")
+    with ExitStack() as stack:
+        # It may wait for ever, and must be stoppable where SIGINT is inherited as ignored, too.
+        stack.enter_context(stack.enter_context(Interrupts()).immediately())
+        bar = stack.enter_context(console_output.progress(quiet=True))
+        recorder = None if record is None else stack.enter_context(Recorder(record, format))
+        meter = _Meter(bar, sum(map(len, given)), recorder)
+        began = time.perf_counter()
+        result: Result | None = None
+        with telling_whose_fault(target or "the example"):
+            result = simulate(
+                hosts,
+                given,
+                _watched(_scheduler(stack, target, endpoint, library, protocol, old), meter),
+                external_events=events,
+                energy=energy,
+                rules=rules,
+                exact=exact,
+                quirks=quirks,
+                init=init,
+                output=prefix,
+                observers=[meter],
+                on_turn=meter.turn,
+            )
+        seconds = time.perf_counter() - began
+    if result is None:  # it is the scheduler's own fault, and has been told
+        return 1
+    if prefix is not None:
+        write_real_execution(prefix, edc_seconds=meter.scheduler_seconds, simulation_seconds=seconds)
+    _show(result, console_output)
+    return 0 if result.is_complete else 1
+
+
+def _fewest(mmax: int | None, mmax_workload: bool, workloads: Sequence[Workload]) -> int | None:
+    """How many hosts to use at most, by the number given and by what the workloads are made for."""
+    limits = [] if mmax is None else [mmax]
+    if mmax_workload and workloads:
+        limits.append(max(workload.resource_count for workload in workloads))
+    return min(limits, default=None)
+
+
+def _platform(
+    path: str | None,
+    workloads: Sequence[Workload],
+    own_workloads: bool,
+    energy: bool,
+    roles: Sequence[tuple[str, str]],
+    master: str,
+    mmax: int | None,
+) -> Platform:
+    """The platform of a file; without one, the example, or one as large as the workloads are made for."""
+    if path is None and own_workloads and not energy:
+        size = max(workload.resource_count for workload in workloads)
+        return Platform.homogeneous(size if mmax is None else min(size, mmax))
+    if path is None and own_workloads:
+        raise InputError("energy can only be measured on a platform that tells watts: name one with --platform")
+    return read_platform(path or EXAMPLE_PLATFORM, roles=roles, master=master, mmax=mmax, energy=energy)
+
+
+def _scheduler(
+    stack: ExitStack,
+    target: str | None,
+    endpoint: str | None,
+    library: str | None,
+    protocol: str | None,
+    old: Mapping[str, Any],
+) -> Scheduler:
+    """The decision component."""
+    if endpoint is not None and protocol is not None:
+        return old_scheduler(stack, endpoint, protocol, old)
+    if endpoint is not None:
+        return stack.enter_context(connect(endpoint))
+    if library is not None:
+        return stack.enter_context(load_library(library))
+    return example_scheduler()() if target is None else load(target)()
+
+
+class _Meter(Observer):
+    """Moves the progress bar, writes down what is said, and adds up the time that the decision component takes."""
+
+    def __init__(self, bar: ProgressBar, jobs: int, recorder: Recorder | None) -> None:
+        self.scheduler_seconds = 0.0
+        self._bar = bar
+        self._recorder = recorder
+        self._jobs = max(jobs, 1)
+        self._ended = 0
+
+    def job_ended(self, row: JobRow) -> None:
+        self._ended += 1
+
+    def hello(self, init: str, message: Message) -> None:
+        if self._recorder is not None:
+            self._recorder.hello(init, message)
+
+    def turn(self, message: Message, reply: Message) -> None:
+        if self._recorder is not None:
+            self._recorder.turn(message, reply)
+        self._bar.at(min(self._ended / self._jobs, 1.0))
+
+
+class _Watched:
+    """A decision component whose time is measured."""
+
+    def __init__(self, component: Scheduler, meter: _Meter) -> None:
+        self._component = component
+        self._meter = meter
+
+    def hello(self, text: str) -> Message:
+        message = self._component.hello(text)
+        self._meter.hello(text, message)
+        return message
+
+    def _timed(self, answer: Callable[[Message], Message]) -> Callable[[Message], Message]:
+        clock, meter = time.perf_counter, self._meter
+
+        def timed(message: Message) -> Message:
+            began = clock()
+            reply = answer(message)
+            meter.scheduler_seconds += clock() - began
+            return reply
+
+        return timed
+
+
+class _WatchedPlayer(_Watched):
+    def player(self, conversation: Conversation) -> Callable[[Message], Message]:
+        assert isinstance(self._component, Player)
+        return self._timed(self._component.player(conversation))
+
+
+class _WatchedComponent(_Watched):
+    def __init__(self, component: Scheduler, meter: _Meter) -> None:
+        super().__init__(component, meter)
+        assert isinstance(component, DecisionComponent)
+        self.answer = self._timed(component.answer)
+
+
+def _watched(component: Scheduler, meter: _Meter) -> Scheduler:
+    return (_WatchedPlayer if isinstance(component, Player) else _WatchedComponent)(component, meter)
+
+
+def _show(result: Result, output: Output) -> None:
+    console = Console(file=sys.stdout)
+    with console.capture() as captured:
+        console.print(result.summary())
+    text = "\n".join(line.rstrip() for line in captured.get().split("\n"))
+    output.raw(text.encode(sys.stdout.encoding or "utf-8", "replace"))

@@ -1,0 +1,221 @@
+"""Standard output and standard error of one command.
+
+Styles where there is a terminal, plain text elsewhere, a progress bar while long work goes on. It must not know what is
+printed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from batprotocol.cli.terminal.text import ASCII, UNICODE, Piece, printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+__all__ = ["PIPE_CLOSED", "Output", "ProgressBar", "discard", "reason_of"]
+
+PIPE_CLOSED = 141
+"""What shells report for a program that SIGPIPE ends."""
+
+STYLES = {
+    "file": "bold",
+    "event": "bold cyan",
+    "index": "dim",
+    "field": "cyan",
+    "type": "magenta",
+    "enum": "magenta",
+    "number": "yellow",
+    "string": "green",
+    "heading": "bold",
+    "good": "green",
+    "detail": "dim",
+    "guide": "dim",
+}
+
+PATIENCE_SECONDS = 1.0
+PATIENCE_MESSAGES = 200
+"""The progress bar appears after this much work, whichever is first."""
+
+
+class Output:
+    """Where a command prints. `failed` tells whether it has had to report an error."""
+
+    def __init__(self) -> None:
+        self.failed = False
+        self._styles = _styles(sys.stdout)
+        self._terminal = sys.stdout.isatty()
+        self._encoding = sys.stdout.encoding or "utf-8"
+        self._bar = ProgressBar(shown=False)
+        self.guides = UNICODE if _can_write("├─└│", self._encoding) else ASCII
+
+    @property
+    def wrap_at(self) -> int | None:
+        """After how many columns prose should be wrapped, None where it should not: lines in a pipe stay whole."""
+        return shutil.get_terminal_size().columns if self._terminal else None
+
+    def lines(self, lines: Iterable[list[Piece]]) -> None:
+        """Print these lines."""
+        text = "".join([self._line(pieces) for pieces in lines])
+        self.raw(text.encode(self._encoding, "backslashreplace"))
+
+    def line(self, *pieces: Piece) -> None:
+        """Print one line."""
+        self.lines([list(pieces)])
+
+    def json(self, text: str) -> None:
+        """Print JSON, which is UTF-8 in every locale."""
+        self.raw(text.encode("utf-8", "backslashreplace") + b"\n")
+
+    def raw(self, data: bytes) -> None:
+        """Write these bytes to standard output."""
+        with _unless_closed(sys.stdout):
+            rest = memoryview(data)
+            while rest:  # unbuffered (PYTHONUNBUFFERED), a write may stop half-way
+                rest = rest[sys.stdout.buffer.write(rest) :]
+            if self._terminal:
+                sys.stdout.buffer.flush()
+
+    def error(self, name: str, reason: str) -> None:
+        """Report that something is wrong with a file; the command goes on, and will exit with 1."""
+        self.failed = True
+        self.remark(name, reason)
+
+    def remark(self, name: str, reason: str) -> None:
+        """Tell something on standard error."""
+        with _unless_closed(sys.stdout):
+            sys.stdout.flush()
+        self._bar.tell(printable(f"batproto: {name}: {reason}"))
+
+    @contextmanager
+    def progress(self, quiet: bool = False, counted: str = "messages") -> Iterator[ProgressBar]:
+        """A progress bar that counts these, but not on a terminal that a command which is not quiet prints to."""
+        self._bar = ProgressBar(shown=sys.stderr.isatty() and (quiet or not self._terminal), counted=counted)
+        try:
+            yield self._bar
+        finally:
+            self._bar.stop()
+
+    def _line(self, pieces: list[Piece]) -> str:
+        if not self._styles:
+            return "".join([text for _, text in pieces]) + "\n"
+        painted = []
+        for style, text in pieces:
+            before, after = self._styles.get(style, ("", ""))
+            painted.append(f"{before}{text}{after}")
+        return "".join(painted) + "\n"
+
+
+class ProgressBar:
+    """A progress bar on standard error that appears once the work turns out to be long."""
+
+    def __init__(self, shown: bool, counted: str = "messages") -> None:
+        self._shown = shown
+        self._counted = counted
+        self._since = time.monotonic()
+        self._messages = 0
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+
+    def at(self, share: float) -> None:
+        """One more of what is counted is done, which makes this share of the whole work."""
+        if not self._shown:
+            return
+        self._messages += 1
+        long = self._messages > PATIENCE_MESSAGES or time.monotonic() - self._since > PATIENCE_SECONDS
+        if long and self._bar is None:
+            self._start()
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, completed=share, description=f"{self._messages:,} {self._counted}")
+
+    def tell(self, text: str) -> None:
+        """Print a line on standard error, above the bar."""
+        if self._bar is not None:
+            self._bar.console.print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
+        else:
+            with _unless_closed(sys.stderr):
+                sys.stderr.write(f"{text}\n")
+                sys.stderr.flush()
+
+    def stop(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _start(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._task = self._bar.add_task("", total=1.0)
+        self._bar.start()
+
+
+def discard(stream: TextIO) -> None:
+    """Let what is still to be written to a stream go nowhere, so that the end of the program does not trip over it."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def reason_of(error: OSError) -> str:
+    """What the system says is wrong, as a part of a sentence."""
+    reason = error.strerror or str(error) or type(error).__name__
+    return reason[0].lower() + reason[1:]
+
+
+@contextmanager
+def _unless_closed(stream: TextIO) -> Iterator[None]:
+    """Ends the program quietly, as other filters do, when nobody reads what it writes any more."""
+    try:
+        yield
+    except BrokenPipeError:
+        discard(stream)
+        raise click.exceptions.Exit(PIPE_CLOSED) from None
+
+
+def _styles(stream: TextIO) -> dict[str, tuple[str, str]]:
+    """What goes before and after a text of each style; nothing where there are no colours or nobody wants them.
+
+    The decision is rich's, with its `NO_COLOR`, `FORCE_COLOR` and `TERM`; but a rich object for each field would take
+    longer than reading the message.
+    """
+    forced = any(os.environ.get(name) for name in ("FORCE_COLOR", "TTY_COMPATIBLE"))
+    if not stream.isatty() and not forced:
+        return {}  # ... and rich need not be imported
+    from rich.console import Console
+    from rich.style import Style
+
+    console = Console(file=stream)
+    if console.no_color or console.color_system is None:
+        return {}
+    styles = {}
+    for name, definition in STYLES.items():
+        before, _, after = Style.parse(definition).render("\0").partition("\0")
+        styles[name] = (before, after)
+    return styles
+
+
+def _can_write(text: str, encoding: str) -> bool:
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
