@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from cigri_records import NOW, Record, read_file
+from cigri_records import FILES, NOW, Record, read_file
 
 from batprotocol.campaigns.entities import failures, metascheduler, nikita, predictor, scheduler
 from batprotocol.campaigns.jdl import read_jdl
@@ -56,7 +56,7 @@ def submitted2(given: Record) -> Record:
         return {"output": where + said, "campaign": [], "properties": [], "parameters": []}
     return {
         "output": ["IdJob = 1 "],
-        "campaign": [[got.campaign.name, str(got.campaign.type), str(got.campaign.state).upper()]],
+        "campaign": [[got.campaign.name or "1", str(got.campaign.type), str(got.campaign.state).upper()]],
         "properties": [
             [each.cluster, each.exec_file, each.walltime, each.resources, each.exec_directory, str(each.priority)]
             for each in got.campaign.clusters
@@ -66,17 +66,17 @@ def submitted2(given: Record) -> Record:
 
 
 def _from_file(given: Record) -> bool:
-    return "paramFile" in given["jdl"]
+    return any(path in given["jdl"] for path in FILES)
 
 
 def _without_echoes(decision: Record) -> Record:
-    """CiGri 2 echoes the name of the file and what it inserts, and says which of its parts speaks."""
+    """CiGri 2 echoes the name of the file and what it inserts, says which of its parts speaks, and keeps a hash."""
     said = [
         each.removeprefix("[JDLParser] ").removeprefix("[iolib] ")
         for each in decision["output"]
         if not each.startswith(("JDL file", "Insert"))
     ]
-    return {**decision, "output": said}
+    return {**decision, "output": said, "properties": sorted(decision["properties"])}
 
 
 # CiGri 2's predictor, metascheduler and nikita
@@ -118,8 +118,7 @@ def _rounded(decision: Record) -> Record:
 def expected_end(given: Record) -> Record:
     """When a campaign should have ended."""
     now = 100_000.0
-    recent = given["submitted_s_ago"] - given["duration_each_s"] <= given["window_s"]
-    finished = given["terminated"] if recent else 0
+    finished = given["terminated"] if given["submitted_s_ago"] < given["window_s"] else 0
     end = predictor.end_after(
         waiting=given["waiting_parameters"] + given["remote_waiting"],
         running=given["running"],
@@ -130,7 +129,7 @@ def expected_end(given: Record) -> Record:
     )
     if end is None:
         return {"method": None, "seconds_to_end": None}
-    return {"method": end[1], "seconds_to_end": round(end[0])}
+    return {"method": end[1], "seconds_to_end": int(end[0])}
 
 
 def _grid2(given: Record) -> Grid:
@@ -230,21 +229,30 @@ def printed2(given: Record) -> Record:
         text = gridstat2.usage(program)
     elif "-s" in arguments:
         try:
-            gridstat2.read_range(arguments[arguments.index("-s") + 1])
+            wanted = gridstat2.read_range(arguments[arguments.index("-s") + 1])
+            text = gridstat2.summary(row for row in _rows2() if row[0].campaign.id in wanted)
         except InputError as error:
             text = f"ERROR {error.reason}\n{gridstat2.usage(program)}"
     elif "--csv" in arguments:
         text = gridstat2.jobs_csv(_jobs2())
+    elif "2" in arguments:
+        status, counts = _rows2()[1]
+        nothing = gridstat2.Throughput()
+        full = {"clusters": {}} if "-f" in arguments or "--full" in arguments else {}
+        text = gridstat2.campaign_report(status, counts, now=_SUBMITTED2 + 3601, whole=nothing, **full)
     elif arguments:
-        text = _report2()
+        text = _report2(full="-f" in arguments or "--full" in arguments)
     else:
-        other = Campaign(id=2, user="v", name="n", type=CampaignType.TEST)
-        rows = [
-            (CampaignStatus(campaign=_CAMPAIGN2, total=14, terminated=4), gridstat2.Counts(waiting=9, running=3)),
-            (CampaignStatus(campaign=other, total=1), gridstat2.Counts(waiting=1)),
-        ]
-        text = gridstat2.summary(rows)
+        text = gridstat2.summary(_rows2())
     return {"output": text.split("\n")}
+
+
+def _rows2() -> list[tuple[CampaignStatus, gridstat2.Counts]]:
+    other = Campaign(id=2, user="v", name="n", type=CampaignType.TEST, submission_time=_SUBMITTED2)
+    return [
+        (CampaignStatus(campaign=_CAMPAIGN2, total=14, terminated=4), gridstat2.Counts(waiting=9, running=3)),
+        (CampaignStatus(campaign=other, total=1), gridstat2.Counts(waiting=1)),
+    ]
 
 
 _SUBMITTED2 = 1795261320.0  # 2026-11-21 11:42:00 UTC
@@ -259,19 +267,25 @@ def _jobs2() -> list[tuple[Job, Task]]:
     ]
 
 
-def _report2() -> str:
+def _report2(*, full: bool) -> str:
     now = _SUBMITTED2 + 3601
     ended = Durations.of(*[100] * 4)
     rate = predictor.throughput(Window(4, now - 201), now)
+    on_a = gridstat2.Throughput(throughput=rate, durations=ended + Durations.of(*[201] * 5))
     return gridstat2.campaign_report(
         CampaignStatus(campaign=_CAMPAIGN2, total=14, terminated=4),
         gridstat2.Counts(waiting=9, running=3),
         now=now,
         last_end=_SUBMITTED2 + 3500,
         whole=gridstat2.Throughput(throughput=rate, durations=ended),
-        clusters={"a": gridstat2.Throughput(throughput=rate, durations=ended + Durations.of(*[201] * 5))},
+        clusters={"a": on_a} if full else None,
         jobs=_jobs2(),
     )
+
+
+def _stale_sorted(decision: Record) -> Record:
+    """The jobs that waited for too long come in the order of a Perl hash, which is none."""
+    return {**decision, "events": sorted(decision["events"]), "requeued": sorted(decision["requeued"])}
 
 
 DECIDERS: dict[str, Callable[[Any], Any]] = {
@@ -286,4 +300,5 @@ COMPARED: dict[str, Callable[[Any], Any]] = {
     "jdl (CiGri 2)": _without_echoes,
     "predictor": _rounded,
     "metascheduler": _launches_sorted,
+    "nikita": _stale_sorted,
 }

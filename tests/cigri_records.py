@@ -7,6 +7,7 @@ from typing import Any
 NOW = 1000.0
 Record = dict[str, Any]
 FILES = {"/opt/cigri/c3/params.txt": "one 1\ntwo 2\n\nthree\n", "/opt/cigri/c2/p.txt": "one 1 2\n\ntwo 2 \n"}
+FILES["/opt/cigri/c2/q.txt"] = "# all of them\nalpha 1 # the first\n  \nbeta\n#gamma\ndelta 4 5"
 
 
 def read_file(path: str) -> str:

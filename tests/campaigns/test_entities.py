@@ -17,6 +17,7 @@ from batprotocol.campaigns.entities import (
     controller,
     cycle,
     failures,
+    nikita,
     predictor,
     regulators,
     runner,
@@ -56,12 +57,11 @@ from batprotocol.campaigns.model import (
 WITHOUT_ENGINE = True
 
 COUNTS = st.integers(0, 10**6)
+FREE = st.integers(-(10**6), 10**6)  # a cluster's own users may take more than there is
 RATIOS = st.none() | st.floats(0, predictor.LARGEST_RATIO)
 
 
-@given(
-    st.sampled_from(sorted(predictor.ALGORITHMS)), RATIOS, COUNTS, st.none() | COUNTS, COUNTS, COUNTS, COUNTS, COUNTS
-)
+@given(st.sampled_from(sorted(predictor.ALGORITHMS)), RATIOS, FREE, st.none() | COUNTS, COUNTS, COUNTS, COUNTS, COUNTS)
 def test_ratios_are_finite(
     algorithm: str,
     ratio: float | None,
@@ -109,6 +109,31 @@ def test_the_examples_of_ends() -> None:
     )
     assert (young, old) == ((300.0, "average"), (1320.0, "throughput"))
     assert predictor.end_after(waiting=9, running=0, durations=Durations(), window=Window(), age=9, now=9) is None
+
+
+def test_nobody_knows_the_end_where_nothing_has_ended_lately() -> None:
+    """The mean of jobs that ended long ago says nothing of those that run now."""
+    took = Durations.of(100, 100)
+    assert predictor.end_after(waiting=9, running=3, durations=took, window=Window(), age=9000, now=9000) is None
+    young = predictor.end_after(waiting=9, running=3, durations=took, window=Window(), age=199, now=199)
+    assert young == (350.0, "average")
+    assert predictor.end_after(waiting=9, running=3, durations=took, window=Window(), age=200, now=200) is None
+
+
+def test_the_events_of_wipes() -> None:
+    """CiGri 2 says FRAG of both that waited; what becomes of their tasks differs by the reason, which is kept apart."""
+    jobs = [
+        Job(id=number, campaign=1, task=number, cluster="a", state=JobState.REMOTE_WAITING, submission_time=time)
+        for number, time in ((1, 0.0), (2, 0.0), (3, 9000.0))
+    ]
+    grid = Grid(now=9000.0, gridstatus=(GridStatus(cluster="a", max=2, free=0),), jobs=tuple(jobs))
+    wipes = nikita.wipes(grid, Settings(flood_rate=1.0, stale=900.0))
+    told = [(each.job, each.reason, each.event.code, each.event.message) for each in wipes if each.event]
+    assert told == [
+        (3, KillReason.OVERFLOW, "FRAG", "Job overflow frag"),
+        (1, KillReason.STALE, "FRAG", "RemoteWaiting for too long frag"),
+        (2, KillReason.STALE, "FRAG", "RemoteWaiting for too long frag"),
+    ]
 
 
 def test_the_examples_of_slow_start() -> None:

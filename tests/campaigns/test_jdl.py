@@ -40,7 +40,7 @@ def text(**changes: Any) -> str:
         ("{", "", "JDL badly defined"),
         ("[" * 100_000, "", "JDL badly defined"),
         (text(name=None), "", "mandatory field 'name'"),
-        (text(name=3), "name", "expected a text"),
+        (text(name=["n"]), "name", "expected a text"),
         (text(clusters=["a"]), "clusters", "an object with a key for each cluster"),
         (text(clusters={"a": "x"}), "clusters.a", "expected an object"),
         (text(exec_file=None, clusters={"a": {"walltime": "1"}}), "clusters.a", '{"walltime"=>"1"} does not have'),
@@ -52,14 +52,16 @@ def text(**changes: Any) -> str:
         (text(params=["a 1", "b", "a 2"]), "params[2]", "two tasks have the name 'a'"),
         (text(params="a b"), "params", "list of texts"),
         (text(nb_jobs=None, param_file="nowhere"), "param_file", "'nowhere' is not readable"),
-        (text(jobs_type="desktop_computing"), "jobs_type", "not supported"),
+        (text(jobs_type="desktop_computing"), "jobs_type", "not yet supported"),
         (text(clusters={"zzz": {}}), "", "No clusters usable"),
         (text(walltime="soon"), "clusters.a.walltime", "hours:minutes:seconds, found 'soon'"),
         (text(resources="/cpu=0"), "clusters.a.resources", "/nodes=1/cpu=2, found '/cpu=0'"),
         (text(max_jobs="many"), "clusters.a.max_jobs", "whole number"),
         (text(prologue="make"), "clusters.a.prologue", "list of commands"),
         (text(project={"a": 1}), "clusters.a.project", "expected a text"),
-        ("DEFAULT{ name = n ; nbJobs = 2 ; ", "", "expected NAME{ key = value ; }"),
+        ("DEFAULT{ name = n ; nbJobs = 2 ; } { execFile = x ; }", "", "expected NAME{ key = value ; }"),
+        ("DEFAULT{ name = n ; nbJobs = 2 ; } zzz{ execFile = x ; }", "zzz", 'The "zzz" cluster does not exist!'),
+        ("DEFAULT{ name = n ; paramFile = /x ; } a{ execFile = x ; }", "param_file", "param file /x or the nbJobs"),
         ("DEFAULT{ name = n ; nbJobs = two ; } a{ execFile = x ; }", "nbJobs", "whole number"),
         ("DEFAULT{ name = n ; nbJobs = 2 ; } a{ execFile = x ; priority = -1 ; }", "a.priority", "whole number"),
         ("", "", 'The "DEFAULT" section does not exist'),
@@ -71,15 +73,51 @@ def test_what_is_refused_says_where_and_why(jdl: str, path: str, words: str) -> 
     assert (caught.value.path, words in caught.value.reason) == (path, True), caught.value
 
 
-def test_a_block_that_is_not_closed_is_told_with_its_line() -> None:
+@pytest.mark.parametrize(
+    ("blocks", "told"),
+    [
+        ("DEFAULT{ name = n ; nbJobs = 1 ; }\n\n a{ execFile = x ;\n", "line 3: the block a is not closed"),
+        ("DEFAULT{ nbJobs = 1 ; }\nfor all a{ execFile = x ; }", "line 2: 'for all' is dropped: it is in no block"),
+        ("DEFAULT{ nbJobs = 1 ; } a{ execFile = x ; }\n}\n}", None),
+        ("DEFAULT{ nbJobs = 1 ; } a{ execFile = x ; }\n}\nend", "line 3: 'end' is dropped: it is in no block"),
+        ("DEFAULT{ nbJobs = 1 ; }\na{ execFile = x ; b{ y } }", "line 2: 'y' is dropped: it is in a block of a block"),
+    ],
+)
+def test_what_is_odd_about_blocks_is_told_with_its_line(blocks: str, told: str | None) -> None:
+    got = read_jdl(blocks, user="u", clusters=["a"])
+    assert got.campaign.clusters[0].exec_file == "x"
+    assert told is None or told in got.warnings, got.warnings
+
+
+def test_a_block_without_a_name_is_told_with_its_line() -> None:
     with pytest.raises(JdlError) as caught:
-        read_jdl("DEFAULT{ name = n ; nbJobs = 1 ; }\n\n a{ execFile = x ;\n", user="u")
+        read_jdl("DEFAULT{ name = n ; nbJobs = 1 ; }\n\n { execFile = x ; }\n", user="u")
     assert caught.value.line == 3
+
+
+def test_a_file_of_parameters_in_blocks() -> None:
+    files = {"p": "one 1 # first\n  \n# none\ntwo\n"}
+    for more, expected in (("", ("one 1 ", "two")), ("nbJobs = 1 ;", ("one 1 ", "two"))):
+        blocks = f"DEFAULT{{ {more} paramFile = p ; }} a{{ execFile = x ; }}"
+        assert read_jdl(blocks, user="u", read_file=files.__getitem__).parameters == expected
+    blocks = "DEFAULT{ nbJobs = 2 ; paramFile = missing ; } a{ execFile = x ; }"
+    assert read_jdl(blocks, user="u", read_file=_missing).parameters == ("0", "1")
+
+
+def _missing(path: str) -> str:
+    raise FileNotFoundError(path)
+
+
+def test_numbers_are_texts() -> None:
+    got = read_jdl(text(name=7, params=[1, 2.5, "x y", None, True]), user="u")
+    assert (got.campaign.name, got.parameters) == ("7", ("1", "2.5", "x y", "", "true"))
 
 
 def test_codes() -> None:
     codes = {
-        "DEFAULT{ name = n ; }": -2,
+        "DEFAULT{ name = n ; }": -1,
+        "DEFAULT{ name = n ; nbJobs = 2 ; }": -2,
+        "DEFAULT{ name = n ; nbJobs = 2 ; paramFile = x ; }": -2,
         "DEFAULT{ name = n ; } a{ walltime = 1 ; }": -1,
         text(params=["a", "a"]): -4,
         text(exec_file=None): -3,
@@ -96,13 +134,9 @@ def test_codes() -> None:
 def test_what_is_dropped_is_told_with_its_line() -> None:
     default = "DEFAULT{\n name = n ; nbJobs = 1 ;\n odd = 1 ; }\n"
     blocks = "a{ execFile = x ;\n\n execDir = ~/d ; }\nb{ execFile = x ; }"
-    got = read_jdl(default + blocks, user="u", clusters=["a"])
+    got = read_jdl(default + blocks, user="u", clusters=["a", "b"])
     assert got.campaign.clusters[0].exec_directory == "~"
-    assert [warning.split(":")[0] for warning in got.warnings] == [
-        "line 6",
-        "the cluster 'b' is dropped",
-        "DEFAULT.odd is ignored",
-    ]
+    assert [warning.split(":")[0] for warning in got.warnings] == ["line 6", "DEFAULT.odd is ignored"]
 
 
 def test_a_test_keeps_as_many_tasks_as_clusters() -> None:

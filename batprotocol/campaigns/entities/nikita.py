@@ -15,11 +15,15 @@ from batprotocol.campaigns.model import Event, EventState, Grid, Job, JobState, 
 
 __all__ = ["overflow", "overtime", "stale", "wipes"]
 
-_MESSAGES = {
-    KillReason.OVERFLOW: "Job overflow frag",
-    KillReason.STALE: "Killed because it was remote_waiting for too long. Job will be resubmitted.",
-    KillReason.WALLTIME: "Killed because it has reached its walltime and its cluster does not seem to care",
+_EVENTS = {
+    KillReason.OVERFLOW: ("FRAG", "Job overflow frag"),
+    KillReason.STALE: ("FRAG", "RemoteWaiting for too long frag"),
+    KillReason.WALLTIME: (
+        "CIGRI_WALLTIME",
+        "Killed because it has reached its walltime and its cluster does not seem to care",
+    ),
 }
+"""The code and the message of the event that tells why a job was wiped. CiGri 2 has one code for both that waited."""
 
 
 def overflow(waiting: Iterable[Job], allowed: int) -> list[Job]:
@@ -81,14 +85,15 @@ def wipes(grid: Grid, settings: Settings) -> tuple[Wipe, ...]:
 
 
 def _wipe(job: Job, reason: KillReason, now: float) -> Wipe:
+    code, message = _EVENTS[reason]
     event = Event(
         class_="job",
-        code=reason,
+        code=code,
         state=EventState.CLOSED,
         date=now,
         job=job.id,
         campaign=job.campaign,
         cluster=job.cluster,
-        message=_MESSAGES[reason],
+        message=message,
     )
     return Wipe(job.id, reason, event)

@@ -30,7 +30,8 @@ class Situation(Record, frozen=True, kw_only=True):
 
     Args:
         ratio: the old ratio; None before the first: it is 1.
-        free: how many resources of the cluster were free when the old ratio was used.
+        free: how many resources of the cluster were free when the old ratio was used; below 0 where more were taken
+            than there are.
         nsub: how many jobs were submitted by it; None if nobody counted: S is then what the ratio allowed.
         waiting: how many of our jobs wait on the cluster.
         running: how many run there.
@@ -68,9 +69,14 @@ def _double(now: Situation) -> float:
 
 
 def _adapt_up(now: Situation) -> float:
-    """Adaptive up, JR = S / R: after 0 it begins anew, and it doubles where S or R says nothing."""
+    """Adaptive up, JR = S / R: after 0 it begins anew, and it doubles where S or R says nothing.
+
+    Where the cluster has less than nothing free, as its own users have taken more since, there is nothing to grow into.
+    """
     if not now.old:
         return INITIAL_RATIO
+    if now.submitted < 0:
+        return 0.0
     if not now.submitted or not now.running:
         return _double(now)
     return now.submitted / now.running
@@ -83,7 +89,7 @@ def _one_job(now: Situation) -> float:
 
 def _adapt_down(now: Situation) -> float:
     """Adaptive down, JR = OLD_JR * (S - E) / S: in proportion to what did not wait too much."""
-    if not now.submitted:
+    if now.submitted <= 0:
         return 0.0
     return now.old * max(0.0, now.submitted - now.excess) / now.submitted
 
@@ -159,7 +165,8 @@ def end_after(
     """In how many seconds a campaign should have ended, and by which method that was found.
 
     A young campaign (less than two mean durations old, or nothing finished yet) is judged by the mean duration of its
-    jobs, an older one by its throughput. None if neither says anything: nothing runs, or nothing has finished.
+    jobs, an older one by its throughput. None if that says nothing: of a young one nothing runs, or nothing has ever
+    finished; of an older one nothing has finished lately.
 
     Args:
         waiting: how many of its tasks still wait, in the bag or on clusters.
@@ -174,7 +181,7 @@ def end_after(
     """
     left = waiting + running / 2
     mean = durations.mean
-    if not window.finished or (mean is not None and age < 2 * mean):
+    if not mean or age < 2 * mean:
         return (left * mean / running, "average") if mean is not None and running else None
     rate = throughput(window, now)
     return None if not rate else (left / rate, "throughput")

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from batprotocol.campaigns.jdl.admission import Rules
-from batprotocol.campaigns.jdl.cigri2 import parse_blocks
+from batprotocol.campaigns.jdl.cigri2 import lines_of, parse_blocks, unreadable
 from batprotocol.campaigns.jdl.cigri3 import Jdl, expand, parse
 from batprotocol.campaigns.jdl.resources import read_resources, seconds_of
 from batprotocol.campaigns.model import Campaign, CampaignType, ClusterProperties, Record
@@ -70,7 +70,9 @@ def read_jdl(
     jdl = parse_blocks(text, clusters, warnings) if blocks else expand(parse(text), clusters)
     if rules is not None:
         jdl = rules.admit(jdl, user)
-    parameters = _parameters(jdl, read_file, keep_blanks=not blocks)
+    parameters = _parameters(jdl, read_file, blocks=blocks)
+    if not jdl["clusters"]:
+        raise JdlError("No cluster defined", code=-2)
     kind = CampaignType(type or "default")
     if kind is CampaignType.TEST:
         parameters = parameters[: len(jdl["clusters"])]  # one job for each cluster
@@ -91,19 +93,25 @@ def read_jdl(
     )
 
 
-def _parameters(jdl: Jdl, read_file: Callable[[str], str] | None, *, keep_blanks: bool) -> tuple[str, ...]:
-    """The parameters of all tasks: `params` wins, then `nb_jobs`, then `param_file`."""
+def _parameters(jdl: Jdl, read_file: Callable[[str], str] | None, *, blocks: bool) -> tuple[str, ...]:
+    """The parameters of all tasks: `params` wins, then `nb_jobs`, then `param_file`; in blocks a file that is there."""
     if jdl.get("params") not in (None, False):
-        found = jdl["params"]
-        if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        given = jdl["params"]
+        if not isinstance(given, list) or any(isinstance(each, list | dict) for each in given):
             raise JdlError("expected a list of texts", "params")
+        found = ["" if each is None else _as_text(each) for each in given]
+    elif blocks and jdl.get("param_file") is not None:
+        try:
+            found = lines_of(_read(_text("param_file", jdl["param_file"]), read_file))
+        except JdlError:
+            if jdl.get("nb_jobs") is None:
+                raise JdlError(unreadable(jdl["param_file"]), "param_file") from None
+            found = _numbered(jdl["nb_jobs"])
     elif jdl.get("nb_jobs") is not None:
-        number = jdl["nb_jobs"]
-        if not isinstance(number, int | float) or isinstance(number, bool):
-            raise JdlError(f"expected a number, found {shown(number)}", "nb_jobs")
-        found = [str(each) for each in range(math.ceil(min(number, MAX_TASKS + 1)))]
+        found = _numbered(jdl["nb_jobs"])
     else:
-        found = _lines(_text("param_file", jdl.get("param_file")), read_file, keep_blanks=keep_blanks)
+        text = _read(_text("param_file", jdl.get("param_file")), read_file)
+        found = [line.strip() for line in text.removesuffix("\n").split("\n")] if text else []
     if len(found) > MAX_TASKS:
         raise JdlError(f"a campaign has at most {MAX_TASKS} tasks: make several of it")
     seen: set[str] = set()
@@ -118,17 +126,20 @@ def _parameters(jdl: Jdl, read_file: Callable[[str], str] | None, *, keep_blanks
     return tuple(found)
 
 
-def _lines(path: str, read_file: Callable[[str], str] | None, *, keep_blanks: bool) -> list[str]:
+def _numbered(number: object) -> list[str]:
+    """As many parameters as `nb_jobs` says."""
+    if not isinstance(number, int | float) or isinstance(number, bool):
+        raise JdlError(f"expected a number, found {shown(number)}", "nb_jobs")
+    return [str(each) for each in range(math.ceil(min(number, MAX_TASKS + 1)))]
+
+
+def _read(path: str, read_file: Callable[[str], str] | None) -> str:
     try:
-        text = "" if read_file is None else read_file(path)
-    except (OSError, ValueError) as error:
-        raise JdlError(f"Parameter file '{path}' is not readable", "param_file") from error
-    if read_file is None:
-        raise JdlError(f"Parameter file '{path}' is not readable", "param_file")
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    return [line.strip() for line in lines] if keep_blanks else [line for line in lines if line]
+        if read_file is not None:
+            return read_file(path)
+    except (OSError, ValueError):
+        pass
+    raise JdlError(f"Parameter file '{path}' is not readable", "param_file")
 
 
 def names_of(parameters: Iterable[str]) -> list[str]:

@@ -7,14 +7,15 @@ what it does not understand; here each such place is told as a warning.
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Collection
 
 from batprotocol.campaigns.jdl.cigri3 import Jdl
 from batprotocol.errors import JdlError, shown
 
-__all__ = ["parse_blocks"]
+__all__ = ["lines_of", "parse_blocks", "unreadable"]
 
-_OPENING = re.compile(r"\s*([A-Za-z0-9_.-]+)\s*")
+_OF_NAMES = string.ascii_letters + string.digits + "_+*.-"
 _SETTING = re.compile(r"([A-Za-z0-9_]+)\s*=\s*([A-Za-z0-9./:=_-]+)")
 _OF_THE_CAMPAIGN = {"name": "name", "nbJobs": "nb_jobs", "paramFile": "param_file"}
 _OF_A_CLUSTER = {
@@ -35,11 +36,11 @@ def parse_blocks(text: str, clusters: Collection[str] | None, warnings: list[str
 
     Args:
         text: the text.
-        clusters: the clusters that there are, or None: any. Others are dropped, with a warning.
+        clusters: the clusters that there are, or None: any.
         warnings: what was dropped is added to it, with its line.
 
     Raises:
-        JdlError: a block is not closed, or something is missing.
+        JdlError: a block has no name, a cluster is unknown, or something is missing.
 
     >>> warnings = []
     >>> jdl = parse_blocks("DEFAULT{ name = n ; nbJobs = 2 ; } a{ execFile = ~/x ; execFile = x ; }", None, warnings)
@@ -50,45 +51,67 @@ def parse_blocks(text: str, clusters: Collection[str] | None, warnings: list[str
     """
     blocks = _blocks(text, warnings)
     default = blocks.pop("DEFAULT", None)
-    if not default:
-        raise JdlError('The "DEFAULT" section does not exist or is empty!')
     for name, block in blocks.items():
+        if clusters is not None and name not in clusters:
+            raise JdlError(f'The "{name}" cluster does not exist!', name)
         if "execFile" not in block:
             raise JdlError(f"The parameter execFile is not defined in the cluster section {name}", name)
-    unknown = [name for name in blocks if clusters is not None and name not in clusters]
-    for name in unknown:
-        warnings.append(f"the cluster {shown(name)} is dropped: there is none of this name")
-        del blocks[name]
-    if not blocks:
-        raise JdlError("No cluster defined", code=-2)
+    if not default:
+        raise JdlError('The "DEFAULT" section does not exist or is empty!')
     jdl: Jdl = {_OF_THE_CAMPAIGN[key]: value for key, value in default.items() if key in _OF_THE_CAMPAIGN}
     jdl.setdefault("name", "")
     if "nb_jobs" in jdl:
         jdl["nb_jobs"] = _whole("nbJobs", jdl["nb_jobs"])
-    if "param_file" in jdl:
-        jdl.pop("nb_jobs", None)  # it wins
-    elif "nb_jobs" not in jdl:
-        raise JdlError("I can't read the param file  or the nbJobs variable")
+    elif "param_file" not in jdl:
+        raise JdlError(unreadable(""))
     _warn_of_unknown("DEFAULT", default, {*_OF_THE_CAMPAIGN, *_OTHERS}, warnings)
     jdl["clusters"] = {name: _cluster(name, block, warnings) for name, block in blocks.items()}
     return jdl
 
 
+def unreadable(path: str) -> str:
+    """Why a campaign has no parameters: its file cannot be read, and it does not say how many jobs it has."""
+    return f"I can't read the param file {path} or the nbJobs variable"
+
+
+def lines_of(text: str) -> list[str]:
+    """The parameters in a file: a line each, without its comment.
+
+    >>> lines_of("one 1 # the first\\n\\n# all\\ntwo 2\\n")
+    ['one 1 ', 'two 2']
+    """
+    plain = (line.partition("#")[0] for line in text.split("\n"))
+    return [line for line in plain if line.strip()]
+
+
 def _blocks(text: str, warnings: list[str]) -> dict[str, dict[str, str]]:
-    """The blocks by name, the settings of each by key; blocks of the same name are one, and empty ones are none."""
+    """The blocks by name, the settings of each by key; blocks of the same name are one, and empty ones are none.
+
+    Whatever else there is between the blocks is dropped, with a warning, and so is a brace that is missing at the end.
+    """
     plain = "\n".join(line.partition("#")[0] for line in text.split("\n"))
     found: dict[str, dict[str, str]] = {}
-    place = 0
-    while plain[place:].strip():
-        brace, end = plain.find("{", place), plain.find("}", place)
-        line = plain.count("\n", 0, place + len(plain[place:]) - len(plain[place:].lstrip())) + 1
-        opening = _OPENING.fullmatch(plain, place, brace) if 0 <= brace < end else None
-        if opening is None:
-            raise JdlError(f"expected NAME{{ key = value ; }}, found {shown(plain[place:].strip())}", line=line)
-        settings = _settings(plain[brace + 1 : end], plain.count("\n", 0, brace) + 1, warnings)
-        if settings:
-            found.setdefault(opening[1], {}).update(settings)
-        place = end + 1
+    line = 1
+    parts = plain.split("}")
+    for part in parts:
+        begin = line + part[: len(part) - len(part.lstrip())].count("\n")
+        before, brace, inner = part.partition("{")
+        other = before.rstrip().rstrip(_OF_NAMES) if brace else before
+        name = before.rstrip()[len(other) :]
+        if brace and not name:
+            raise JdlError(f"expected NAME{{ key = value ; }}, found {shown(part.strip())}", line=begin)
+        if other.strip():
+            warnings.append(f"line {begin}: {shown(other.strip())} is dropped: it is in no block")
+        if brace:
+            if part is parts[-1]:
+                warnings.append(f"line {begin}: the block {name} is not closed")
+            inner, more, rest = inner.partition("{")
+            if more:
+                warnings.append(f"line {begin}: {shown(rest.strip())} is dropped: it is in a block of a block")
+            settings = _settings(inner, line + before.count("\n"), warnings)
+            if settings:
+                found.setdefault(name, {}).update(settings)
+        line += part.count("\n")
     return found
 
 

@@ -57,6 +57,8 @@ def parse(text: str | bytes) -> Jdl:
     for field in ("name", "clusters"):
         if not _given(jdl.get(field)):
             raise JdlError(f"JDL file does not contain mandatory field '{field}'")
+    if isinstance(jdl["name"], int | float) and not isinstance(jdl["name"], bool):
+        jdl["name"] = msgspec.json.encode(jdl["name"]).decode()
     if not isinstance(jdl["name"], str):
         raise JdlError(f"expected a text, found {shown(jdl['name'])}", "name")
     clusters = jdl["clusters"]
@@ -71,14 +73,16 @@ def parse(text: str | bytes) -> Jdl:
             )
     if not clusters:
         raise JdlError('You must define at least one cluster in the "clusters" field', code=-2)
-    if str(jdl.get("jobs_type", "")).lower() == "desktop_computing":
-        raise JdlError("desktop_computing campaigns are not supported: give params, nb_jobs or param_file", "jobs_type")
-    if not any(_given(jdl.get(field)) for field in ("params", "nb_jobs", "param_file")):
+    if not _is_desktop(jdl) and not any(_given(jdl.get(field)) for field in ("params", "nb_jobs", "param_file")):
         raise JdlError(
             "No parameters for your campaign are defined."
             'You must define param_file or nb_jobs or have "jobs_type": "desktop_computing"'
         )
     return jdl
+
+
+def _is_desktop(jdl: Jdl) -> bool:
+    return str(jdl.get("jobs_type", "")).lower() == "desktop_computing"
 
 
 def expand(jdl: Jdl, clusters: Collection[str] | None) -> Jdl:
@@ -89,11 +93,13 @@ def expand(jdl: Jdl, clusters: Collection[str] | None) -> Jdl:
         clusters: the clusters that there are, or None: any. Others are dropped.
 
     Raises:
-        JdlError: none of its clusters is left.
+        JdlError: none of its clusters is left, or it wants volunteers' computers.
     """
     known = {name: each for name, each in jdl["clusters"].items() if clusters is None or name in clusters}
     if not known:
         raise JdlError("No clusters usable for the campaign", code=-2)
+    if _is_desktop(jdl):
+        raise JdlError("Desktop_computing campaigns are not yet supported", "jobs_type")
     shared = {key: value for key, value in jdl.items() if key not in _OF_THE_CAMPAIGN}
     expanded = {key: value for key, value in jdl.items() if key in _OF_THE_CAMPAIGN}
     expanded["clusters"] = {name: _complete(cluster, shared) for name, cluster in known.items()}

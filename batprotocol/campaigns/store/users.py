@@ -43,7 +43,7 @@ def submit(connection: Connection, campaign: Campaign, parameters: Sequence[str]
 
     Args:
         connection: in a transaction.
-        campaign: as it was read; its number and submission time are set here.
+        campaign: as it was read; its number and submission time are set here, and its name, if it has none: its number.
         parameters: of its tasks, the first word of each being the task's name.
         jdl: its text, as it is to be shown.
         now: seconds of the grid's clock.
@@ -52,7 +52,7 @@ def submit(connection: Connection, campaign: Campaign, parameters: Sequence[str]
         StoreError: two tasks have the same name.
     """
     number = next_numbers(connection, "campaign", 1)
-    row = row_of(campaign, id=number, submission_time=now, jdl=jdl)
+    row = row_of(campaign, id=number, name=campaign.name or str(number), submission_time=now, jdl=jdl)
     del row["clusters"]
     connection.execute(insert(tables.campaigns), [row])
     properties = [

@@ -23,7 +23,9 @@ _SUMMARY = (
     "Id       User     Status       Type      Waiting  Running   Finished  ToFix Err",
     "------   -------  ------------ --------  -------  -------   --------  --------- ",
 )
-_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_RANGE = re.compile(r"\s*([0-9]{1,9}|\*)\s*(?:-\s*([0-9]{1,9}|\*)\s*)?")
+_LAST = 999_999_999
+_WIDTHS = (7, 7, 12, 11, 8, 9, 8)
 
 
 class Counts(Record, frozen=True, kw_only=True):
@@ -51,21 +53,23 @@ class Throughput(Record, frozen=True, kw_only=True):
 
 
 def read_range(text: str) -> range:
-    """The campaigns of `-s`: `7` or `3-9`.
+    """The campaigns of `-s`: `7`, `3-9`, from one on (`3-*`), up to one (`*-9`), or all (`*-*` or `*`).
 
     Raises:
-        InputError: it is neither.
+        InputError: it is none of these.
 
     >>> list(read_range("3-5"))
     [3, 4, 5]
+    >>> 7 in read_range("5-*"), 7 in read_range("*-5"), 7 in read_range("*-*")
+    (True, False, True)
     """
     found = _RANGE.fullmatch(text)
     if found is None:
-        raise InputError(f"{text} is not a valid range. Give a number, or two as in 3-9")
-    first, last = int(found[1]), int(found[2] or found[1])
-    if last < first:
+        raise InputError(f'"{text}" is not a valid range')
+    first, last = found[1], found[2] or found[1]
+    if "*" not in (first, last) and found[2] and int(first) >= int(last):
         raise InputError(f"{text} is not a valid range. Second number must be bigger than first in the range")
-    return range(first, last + 1)
+    return range(0 if first == "*" else int(first), (_LAST if last == "*" else int(last)) + 1)
 
 
 def usage(program: str) -> str:
@@ -88,16 +92,16 @@ def summary(campaigns: Iterable[tuple[CampaignStatus, Counts]]) -> str:
     for status, counts in campaigns:
         campaign = status.campaign
         cells = (
-            f"{campaign.id:3}".ljust(9),
-            campaign.user.ljust(7),
-            str(campaign.state).upper().ljust(12),
-            str(campaign.type).ljust(11),
-            str(counts.waiting).ljust(8),
-            str(counts.running).ljust(9),
-            str(status.terminated).ljust(8),
-            "X" if status.events else "",
+            campaign.id,
+            campaign.user,
+            str(campaign.state).upper(),
+            campaign.type,
+            counts.waiting,
+            counts.running,
+            status.terminated,
         )
-        lines.append(" ".join(cells))
+        row = [str(cell)[:width].ljust(width) for cell, width in zip(cells, _WIDTHS, strict=True)]
+        lines.append(" ".join(["  " + row[0], *row[1:], "x" if status.events else ""]))
     return "\n".join([*lines, _SUMMARY[1]])
 
 
@@ -111,7 +115,7 @@ def _speed(prefix: str, known: Throughput) -> list[str]:
     rate, mean, deviation = known.throughput, known.durations.mean, known.durations.deviation
     rows = {
         "Throughput (last hour):": f"{(rate or 0.0) * 3600:.2f} jobs/hour ",
-        "Average:": f"{mean or 0:.0f} s ",
+        "Average:": f"{int(mean or 0)} s ",
         "Stddev:": f"{deviation or 0.0:.2f}",
     }
     return [f"        {prefix + name:<{width}}{value}" for name, value in rows.items()]
@@ -127,16 +131,16 @@ def campaign_report(
     clusters: Mapping[str, Throughput] | None = None,
     jobs: Sequence[tuple[Job, Task]] = (),
 ) -> str:
-    """One campaign; in full, with forecasts and jobs, if these are given.
+    """One campaign, with its forecasts: the short ones, or in full, those on each cluster and its jobs.
 
     Args:
         status: the campaign, and how far it is.
         counts: how many of its jobs wait and run.
         now: seconds of the grid's clock.
-        last_end: when its last job ended.
-        whole: how fast it goes on all clusters, for the full form.
-        clusters: how fast on each.
-        jobs: its jobs and their tasks.
+        last_end: when its last job ended; None: none has, which is told as 1970, as CiGri does.
+        whole: how fast it goes on all clusters; without it, there are no forecasts.
+        clusters: how fast on each, for the full form; of one where nothing has ended lately, nothing is said.
+        jobs: its jobs and their tasks, for the full form.
     """
     campaign = status.campaign
     lines = [
@@ -144,18 +148,21 @@ def campaign_report(
         _field("Type:", f"{campaign.type} "),
         _field("Status:", str(campaign.state).upper()),
         _field("Submited:", _time(campaign.submission_time)),
-        _field("Last terminated job:", f"{'' if last_end is None else _time(last_end)} "),
+        _field("Last terminated job:", f"{_time(last_end or 0.0)} "),
         _field("Errors to Fix:", f"{'true' if status.events else 'false'} "),
         _field("Running:", f"{counts.running} "),
         _field("Waiting:", f"{counts.waiting} "),
         _field("Terminated:", f"{status.terminated} "),
-        _field("Duration:", f"{now - campaign.submission_time:.0f} s"),
+        _field("Duration:", f"{int(now - campaign.submission_time)} s"),
         "",
     ]
-    if whole is not None:
+    if whole is not None and clusters is None:
+        lines += ["Forecasts:", *_speed("", whole)]
+    elif whole is not None and clusters is not None:
         lines += ["Forecasts:", *_speed("Global ", whole), ""]
-        for name, known in (clusters or {}).items():
-            lines += [f"{name}:", *_speed("", known), ""]
+        for name, known in clusters.items():
+            if known.throughput is not None:
+                lines += [f"{name}:", *_speed("", known), ""]
         lines.append("List of jobs:")
         for job, task in jobs:
             lines += [
