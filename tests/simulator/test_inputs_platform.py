@@ -28,7 +28,7 @@ from batprotocol.simulator.inputs import (
     read_platform,
 )
 from batprotocol.simulator.inputs.machines import made_platform, natural_order
-from batprotocol.simulator.inputs.platform_xml import MOST_HOSTS, described_hosts
+from batprotocol.simulator.inputs.platform_xml import MOST_HOSTS, read_description
 from batprotocol.testing import simulations
 
 WITHOUT_ENGINE = True
@@ -40,18 +40,6 @@ ROUTE = '\n<route src="n1" dst="master_host"><link_ctn id="l"/></route>'
 
 def zone(inner: str, routing: str = "Full") -> str:
     return f'<platform version="4.1"><zone id="z" routing="{routing}">{inner}</zone></platform>'
-
-
-@pytest.fixture
-def read(tmp_path: Path):
-    """Reads a platform file of this text."""
-
-    def reader(text: str | bytes, **options: object) -> Platform:
-        path = tmp_path / "platform.xml"
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return read_platform(path, **options)  # type: ignore[arg-type]
-
-    return reader
 
 
 def with_property(key: str, value: str) -> str:
@@ -381,7 +369,7 @@ REFUSED = [
     (
         with_cluster("0", 'topology="TORUS"'),
         2,
-        "'TORUS'",
+        "cluster c.topo_parameters",
     ),
     ('<!DOCTYPE platform [<!ENTITY a "b">]>\n<platform version="4.1"/>', 1, "defines something"),
     ('<!DOCTYPE platform [<!ATTLIST host speed CDATA "1f">]>\n<platform version="4.1"/>', 1, "defines something"),
@@ -435,7 +423,7 @@ def test_no_bytes_get_anything_but_an_input_error_out_of_the_reader(data: bytes,
     place = min(place * 4, len(whole))
     for text in (data, whole[:place] + data + whole[place + cut :]):
         with contextlib.suppress(InputError):
-            made_platform(described_hosts(io.BytesIO(text)))
+            made_platform(read_description(io.BytesIO(text)).hosts)
 
 
 # Values

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 
-from batprotocol.simulator.inputs.network import LOOPBACK, Link
+from batprotocol.simulator.inputs.network import Link
 from batprotocol.simulator.inputs.zones import LocalRoute, Member, Zone, find_route, latency_after
 
 __all__ = ["DijkstraZone", "FloydZone"]
@@ -37,7 +37,7 @@ class _SearchingZone(Zone):
             own = self.edges.get(source, {}).get(source)
             if own is None and self.has_zones:
                 return None
-            return [own or LocalRoute((LOOPBACK,))]
+            return [own or LocalRoute((self.default_loopback,))]
         predecessors = self._predecessors.get(source)
         if predecessors is None:
             predecessors = self._predecessors[source] = self.search(source)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from batprotocol.errors import InputError, shown
+from batprotocol.simulator.inputs.configuration import Configuration
 from batprotocol.simulator.inputs.hosts import Host, Role, SleepPState, Watts
 from batprotocol.simulator.inputs.platform import Platform
 from batprotocol.simulator.inputs.zones import Member
@@ -21,6 +22,8 @@ __all__ = ["DEFAULT_MASTER", "DescribedHost", "made_platform", "natural_order"]
 
 DEFAULT_MASTER = "master_host"
 """The host that is the master unless an option names another one or a host has the role."""
+
+_USUAL = Configuration()
 
 _RUNS = re.compile(rb"[0-9]+|[^0-9]")
 _WATTS = re.compile(r"[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?", re.ASCII)
@@ -58,6 +61,7 @@ def made_platform(
     master: str = DEFAULT_MASTER,
     mmax: int | None = None,
     energy: bool = False,
+    configuration: Configuration = _USUAL,
     filename: str = "",
 ) -> Platform:
     """The platform of these hosts.
@@ -68,6 +72,7 @@ def made_platform(
         master: the host that becomes the master, if there is one of this name.
         mmax: how many computation hosts to keep, the first ones; None: all.
         energy: whether energy will be measured, for which every host needs the property `wattage_per_state`.
+        configuration: the settings of the platform.
         filename: the file that they come from, for errors, or "".
 
     Raises:
@@ -99,7 +104,7 @@ def made_platform(
         del computing[mmax:]
     members = {host.name: host.member for host in hosts}
     numbered = (msgspec.structs.replace(host, id=number) for number, host in enumerate(computing + storing))
-    return Platform(numbered, masters[0], members, filename=filename)
+    return Platform(numbered, masters[0], members, tcp_gamma=configuration.tcp_gamma, filename=filename)
 
 
 def _given_roles(hosts: list[DescribedHost], roles: Sequence[tuple[str, str]], master: str) -> dict[str, str]:

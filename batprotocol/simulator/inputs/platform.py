@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from batprotocol.errors import InputError, shown
+from batprotocol.simulator.inputs.configuration import TCP_GAMMA
 from batprotocol.simulator.inputs.hosts import Host, Role, SleepPState, Watts
 from batprotocol.simulator.inputs.network import NO_ROUTE, Link, Route
 from batprotocol.simulator.inputs.zones import ClusterZone, Member, find_route
@@ -22,6 +23,8 @@ class Platform:
         hosts: the computation hosts, then the storage hosts; `hosts[i].id == i`.
         master: the host that Batsim itself runs on.
         members: where each host stands in the network, by its name.
+        tcp_gamma: how many bytes can be under way (SimGrid's `network/TCP-gamma`): with a latency of t seconds, a
+            transfer gets at most `tcp_gamma / (2 * t)` bytes per second.
         filename: the file that it was read from, or "".
 
     >>> platform = Platform.homogeneous(32, speed=1e9)
@@ -30,10 +33,17 @@ class Platform:
     """
 
     def __init__(
-        self, hosts: Iterable[Host], master: Host, members: Mapping[str, Member], *, filename: str = ""
+        self,
+        hosts: Iterable[Host],
+        master: Host,
+        members: Mapping[str, Member],
+        *,
+        tcp_gamma: float = TCP_GAMMA,
+        filename: str = "",
     ) -> None:
         self.hosts: tuple[Host, ...] = tuple(hosts)
         self.master = master
+        self.tcp_gamma = tcp_gamma
         self.filename = filename
         self._members = dict(members)
         self._routes: dict[tuple[str, str], Route] = {}

@@ -1,8 +1,9 @@
 """SimGrid's platform files (version 4.1): XML in, a `Platform` out.
 
-Understood are zones with the routings Full, Floyd, Dijkstra, DijkstraCache, Cluster and None, clusters (flat ones),
-cabinets, hosts, routers, links, backbones, routes and bypasses. Disks and coordinates are read and have no effect, as
-in Batsim. All else is refused by its name: profiles of availability over time, configurations, other topologies...
+Understood are zones with the routings Full, Floyd, Dijkstra, DijkstraCache, Cluster and None, clusters of all
+topologies, cabinets, hosts, routers, links, backbones, routes and bypasses, and configurations that count or have no
+effect. Disks and coordinates are read and have no effect, as in Batsim. All else is refused by its name: profiles of
+availability over time, other configurations, other zones...
 """
 
 from __future__ import annotations
@@ -12,11 +13,24 @@ from collections.abc import Callable, Sequence
 from typing import BinaryIO, NamedTuple, TypeVar
 
 from batprotocol.errors import InputError, shown
+from batprotocol.simulator.inputs.configuration import Configuration, read_configuration
 from batprotocol.simulator.inputs.elements import ELEMENTS, SYNONYMS
 from batprotocol.simulator.inputs.graphs import DijkstraZone, FloydZone
 from batprotocol.simulator.inputs.machines import DEFAULT_MASTER, DescribedHost, made_platform
 from batprotocol.simulator.inputs.network import Link
 from batprotocol.simulator.inputs.platform import Platform
+from batprotocol.simulator.inputs.topologies import (
+    TOPOLOGIES,
+    Cable,
+    Connect,
+    Dragonfly,
+    DragonflyShape,
+    FatTree,
+    FatTreeShape,
+    RankedZone,
+    Torus,
+    parse_shape,
+)
 from batprotocol.simulator.inputs.units import (
     parse_bandwidth,
     parse_integer,
@@ -66,12 +80,27 @@ def read_platform(
     """
     filename = os.fspath(path)
     with open(path, "rb") as stream:
-        hosts = described_hosts(stream, filename)
-    return made_platform(hosts, roles=roles, master=master, mmax=mmax, energy=energy, filename=filename)
+        described = read_description(stream, filename)
+    return made_platform(
+        described.hosts,
+        roles=roles,
+        master=master,
+        mmax=mmax,
+        energy=energy,
+        configuration=described.configuration,
+        filename=filename,
+    )
 
 
-def described_hosts(stream: BinaryIO, filename: str = "") -> list[DescribedHost]:
-    """The hosts that a platform file describes, each in its place in the network."""
+class Description(NamedTuple):
+    """What a platform file describes: hosts, each in its place in the network, and settings."""
+
+    hosts: list[DescribedHost]
+    configuration: Configuration
+
+
+def read_description(stream: BinaryIO, filename: str = "") -> Description:
+    """What a platform file describes, before roles are given and hosts are numbered."""
     reader = _PlatformReader()
     element: Element | None = None
 
@@ -94,7 +123,7 @@ def described_hosts(stream: BinaryIO, filename: str = "") -> list[DescribedHost]
         if line is None:
             place, line = ".".join(filter(None, (element.place, place))), element.line
         raise InputError(error.reason, place, file=filename, line=line) from None
-    return reader.hosts
+    return Description(reader.hosts, reader.configuration)
 
 
 class _Hop(NamedTuple):
@@ -116,6 +145,10 @@ class _PlatformReader:
         self.duplex: dict[str, _Hop] = {}
         self.hops: list[_Hop] = []
         self.delayed: dict[Zone, list[Element]] = {}
+        self.settings: list[tuple[str, str]] = []
+        self.configuration = Configuration()
+        self.cables: dict[type[RankedZone], int] = {}
+        self.leaves = 0
 
     # Every element has at most one method for its begin and one for its end, named after it.
 
@@ -140,8 +173,10 @@ class _PlatformReader:
             raise InputError("the platform is empty: it holds no zone and no cluster")
 
     def end_config(self, element: Element) -> None:
-        if element.properties:
-            raise InputError(f"the configuration {shown(next(iter(element.properties)))} is not supported")
+        if self.root is not None:
+            raise InputError("a configuration stands before the first zone")
+        self.settings += element.properties.items()
+        self.configuration = read_configuration(self.settings)
 
     def begin_zone(self, element: Element) -> None:
         made = _ZONES.get(element["routing"].lower())
@@ -157,10 +192,16 @@ class _PlatformReader:
         self.zone = self.zone.parent
 
     def _open(self, made: Callable[[str, Zone | None], Zone], name: str) -> Zone:
+        return self._enter(made(name, self.zone))
+
+    def _enter(self, zone: Zone) -> Zone:
+        """A zone begins, in the one that is open."""
         if self.zone is None and self.root is not None:
             raise InputError("a platform has one outermost zone, but this is a second one")
-        zone = self.zone = made(name, self.zone)
-        self.root = self.root or zone
+        self.zone = zone
+        if self.root is None:
+            self.root = zone
+            zone.default_loopback = self.configuration.loopback
         if zone.parent is not None and len(zone.parent.members) > 1 and not zone.parent.members[0].is_zone:
             raise InputError(f"the zone {shown(zone.parent.name)} holds hosts or routers, so it cannot hold a zone")
         self._name(zone.member)
@@ -290,34 +331,80 @@ class _PlatformReader:
         return found
 
     def end_cluster(self, element: Element) -> None:
-        if element["topology"] != "FLAT":
-            raise InputError(f"the topology {shown(element['topology'])} is not supported", "topology")
         policy = _chosen(element, "sharing_policy", "SHARED", "SPLITDUPLEX", "FULLDUPLEX", "FATPIPE")
         if policy == "FATPIPE":
             policy = "SHARED"  # what SimGrid makes of it
+        bandwidth, latency = _parsed(element, "bw", parse_bandwidth), _parsed(element, "lat", parse_time)
+
+        def connect(name: str, factor: float = 1.0) -> _Hop:
+            return self._add_link(element, name, bandwidth * factor, latency, policy)
+
+        if _chosen(element, "topology", "FLAT", *TOPOLOGIES) == "FLAT":
+            self._flat_cluster(element, connect)
+        else:
+            self._ranked_cluster(element, lambda name, factor: Cable(*connect(name, factor)))
+        assert self.zone is not None
+        self.zone = self.zone.parent
+
+    def _cluster_host(self, element: Element, number: int) -> tuple[Member, Link | None]:
+        """A host of a cluster, and its loopback, if the cluster has any."""
+        host = self._host(element, f"{element['prefix']}{number}{element['suffix']}", element.properties)
+        loop = _optional(element, "loopback_bw", parse_bandwidth), _optional(element, "loopback_lat", parse_time)
+        if not any(loop):
+            return host, None
+        assert self.zone is not None
+        return host, self._add_link(element, f"{self.zone.name}_link_{number}_loopback", *loop, "FATPIPE").forth
+
+    def _flat_cluster(self, element: Element, connect: Callable[[str], _Hop]) -> None:
+        """A cluster whose hosts each hang on a link of their own."""
         zone = self._open(ClusterZone, element["id"])
         assert isinstance(zone, ClusterZone)
         zone.properties.update(element.properties)
-        bandwidth, latency = _parsed(element, "bw", parse_bandwidth), _parsed(element, "lat", parse_time)
         backbone: tuple[Link, ...] = ()
         bb_bw, bb_lat = _optional(element, "bb_bw", parse_bandwidth), _optional(element, "bb_lat", parse_time)
         if bb_bw or bb_lat:
             shared = _chosen(element, "bb_sharing_policy", "SHARED", "FATPIPE")
             backbone = (self._add_link(element, f"{zone.name}_backbone", bb_bw, bb_lat, shared).forth,)
         limit = _optional(element, "limiter_link", parse_bandwidth)
-        loop = _optional(element, "loopback_bw", parse_bandwidth), _optional(element, "loopback_lat", parse_time)
         for number in _parsed(element, "radical", lambda text: parse_ranges(text, MOST_HOSTS)):
-            host = self._host(element, f"{element['prefix']}{number}{element['suffix']}", element.properties)
+            host, loopback = self._cluster_host(element, number)
             name = f"{zone.name}_link_{number}"
-            if any(loop):
-                looped = self._add_link(element, f"{name}_loopback", *loop, "FATPIPE")
-                zone.loopback[host] = LocalRoute((looped.forth,))
+            if loopback is not None:
+                zone.loopback[host] = LocalRoute((loopback,))
             limiter = (self._add_link(element, f"{name}_limiter", limit, 0.0).forth,) if limit else ()
-            link = self._add_link(element, name, bandwidth, latency, policy)
+            link = connect(name)
             zone.up[host] = (*limiter, link.forth, *backbone)
             zone.down[host] = (*backbone, link.back, *limiter)
         self._member(element["router_id"] or f"{element['prefix']}{zone.name}_router{element['suffix']}")
-        self.zone = zone.parent
+
+    def _ranked_cluster(self, element: Element, connect: Connect) -> None:
+        """A cluster with a topology of its own. It has no router, and its zone no properties."""
+        shape = _parsed(element, "topo_parameters", lambda text: parse_shape(element["topology"], text))
+        numbers = _parsed(element, "radical", lambda text: parse_ranges(text, MOST_HOSTS))
+        if len(numbers) < shape.hosts:
+            raise InputError(
+                f"the topology has {shape.hosts} hosts, but there are numbers for {len(numbers)}", "radical"
+            )
+        zone: RankedZone
+        if isinstance(shape, FatTreeShape):
+            before, self.leaves = self.leaves, self.leaves + shape.hosts
+            zone = FatTree(element["id"], self.zone, shape, before)
+        elif isinstance(shape, DragonflyShape):
+            zone = Dragonfly(element["id"], self.zone, shape)
+        else:
+            zone = Torus(element["id"], self.zone, shape)
+        self._enter(zone)
+        for rank, number in enumerate(numbers[: shape.hosts]):
+            loopback = self._cluster_host(element, number)[1]
+            if loopback is not None:
+                zone.loopbacks[rank] = loopback
+        limit = _optional(element, "limiter_link", parse_bandwidth)
+        for node in (*range(shape.hosts), *zone.inner_nodes()) if limit else ():
+            zone.limiters[node] = self._add_link(element, f"{zone.name}_link_{node}_limiter", limit, 0.0).forth
+        # The cables of all fat trees are numbered together, and so are those of all dragonflies.
+        first = self.cables.get(type(zone), 0)
+        self.cables[type(zone)] = first + shape.cables
+        zone.connect(connect, first)
 
     def _delay(self, element: Element) -> None:
         assert self.zone is not None

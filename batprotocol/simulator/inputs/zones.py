@@ -54,6 +54,7 @@ class Zone:
         self.has_zones = False
         self.properties: dict[str, str] = {}
         self.bypasses: dict[tuple[Member, Member], LocalRoute] = {}
+        self.default_loopback: Link = LOOPBACK if parent is None else parent.default_loopback
         if parent is not None:
             parent.members.append(self.member)
             parent.has_zones = True
@@ -100,7 +101,7 @@ class FullZone(Zone):
         if found is None:
             if source is not target or self.has_zones:
                 return super().local_route(source, target, latency)
-            found = LocalRoute((LOOPBACK,))
+            found = LocalRoute((self.default_loopback,))
         return found, latency_after(latency, found.links)
 
 

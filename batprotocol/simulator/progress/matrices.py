@@ -23,8 +23,6 @@ from batprotocol.simulator.progress.placement import Placement
 __all__ = ["TASKS", "message_task", "parallel_task", "size", "storages", "usage_task"]
 
 _SPREAD: Final = HomogeneousParallelTaskGenerationStrategy.DefinedAmountsSpreadUniformly
-_GAMMA: Final = 4194304.0
-"""The greatest amount of bytes under way, of SimGrid's TCP."""
 
 TASKS: Final = (
     ParallelTaskProfile,
@@ -134,7 +132,7 @@ def usage_task(machine: Machine, host: int, line: Usage) -> Task:
 def message_task(machine: Machine, host: int) -> Task:
     """The transfer of a message of one byte to the master."""
     latency, links = machine.path(host, -1)
-    bound = _GAMMA / (2.0 * latency) if latency > 0 else inf
+    bound = machine.platform.tcp_gamma / (2.0 * latency) if latency > 0 else inf
     return Task(machine.task_number(), {link: [1.0] for link in links}, {}, (), bound, latency)
 
 
@@ -170,5 +168,5 @@ def _built(machine: Machine, executors: list[int], flops: list[float], transfers
             before = bytes_over.get(link, 0.0)
             bytes_over[link] = max(before, amount) if machine.is_fatpipe(link) else before + amount
     weights.update((link, [amount]) for link, amount in bytes_over.items())
-    bound = _GAMMA / (2.0 * delayed) if delayed > 0 else inf
+    bound = machine.platform.tcp_gamma / (2.0 * delayed) if delayed > 0 else inf
     return Task(machine.task_number(), weights, most, tuple(dict.fromkeys(executors)), bound, latency)

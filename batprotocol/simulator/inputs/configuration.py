@@ -1,0 +1,143 @@
+"""What `<config>` says in a platform file, as far as Batsim lets it count.
+
+Most of SimGrid's settings do not change what comes of a simulation, as they are about how it is computed, or about
+models that Batsim does not use. These are read and left aside; the few that count are kept; all others are refused by
+their names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from batprotocol.errors import InputError, shown
+from batprotocol.simulator.inputs.network import LOOPBACK, Link
+
+__all__ = ["TCP_GAMMA", "Configuration", "read_configuration"]
+
+TCP_GAMMA: Final = 4194304.0
+"""How many bytes can be under way, of SimGrid's TCP."""
+
+
+class Configuration(msgspec.Struct, frozen=True, gc=False):
+    """The settings that count.
+
+    Args:
+        tcp_gamma: the greatest amount of bytes under way: with a latency of t seconds, a transfer gets at most
+            `tcp_gamma / (2 * t)` bytes per second.
+        loopback: the link between a host and itself where the platform says nothing.
+    """
+
+    tcp_gamma: float = TCP_GAMMA
+    loopback: Link = LOOPBACK
+
+
+_INTEGER: Final = re.compile(r"\s*[+-]?[0-9]{1,9}\s*", re.ASCII)
+_BOOLEANS: Final = frozenset({"yes", "on", "true", "1", "no", "off", "false", "0"})
+_PRECISION: Final = 1e-9
+_WORK: Final = 1e-5
+
+
+def _anything(text: str) -> bool:
+    return True
+
+
+def _integer(text: str) -> bool:
+    return _INTEGER.fullmatch(text) is not None
+
+
+def _boolean(text: str) -> bool:
+    return text.lower() in _BOOLEANS
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text) if len(text) <= 100 and "_" not in text else None
+    except ValueError:
+        return None
+
+
+def _only(*words: str) -> Callable[[str], bool]:
+    return lambda text: text in words
+
+
+def _exactly(number: float) -> Callable[[str], bool]:
+    return lambda text: _number(text) == number
+
+
+_HARMLESS: Final[Mapping[str, Callable[[str], bool]]] = {
+    "contexts/factory": _only("raw", "thread", "ucontext", "boost"),
+    "contexts/guard-size": _integer,
+    "contexts/nthreads": _integer,
+    "contexts/stack-size": _integer,
+    "cpu/maxmin-selective-update": _boolean,
+    "cpu/optim": _only("Full", "Lazy", "TI"),
+    "cpu/solver": _only("fairbottleneck"),
+    "debug/breakpoint": _anything,
+    "debug/clean-atexit": _boolean,
+    "debug/verbose-exit": _boolean,
+    "disk/model": _only("S19"),
+    "disk/solver": _only("maxmin", "fairbottleneck"),
+    "exception/cutpath": _boolean,
+    "host/model": _only("default", "compound", "ptask_L07"),
+    "host/solver": _only("fairbottleneck"),
+    "maxmin/precision": _exactly(_WORK),
+    "network/bandwidth-factor": _anything,
+    "network/crosstraffic": _boolean,
+    "network/latency-factor": _anything,
+    "network/maxmin-selective-update": _boolean,
+    "network/optim": _only("Full", "Lazy"),
+    "network/solver": _only("fairbottleneck"),
+    "network/weight-S": _anything,
+    "path": _anything,
+    "plugin": _only("host_energy"),
+    "precision/timing": _exactly(_PRECISION),
+    "precision/work-amount": _exactly(_WORK),
+    "smpi/bw-factor": _anything,
+    "surf/precision": _exactly(_PRECISION),
+    "tracing": _only("no"),
+}
+"""Settings that change nothing, with the values that do not."""
+
+
+def read_configuration(properties: Iterable[tuple[str, str]]) -> Configuration:
+    """What settings mean; of two for one name, the first counts.
+
+    Raises:
+        InputError: a setting would change what comes of a simulation in a way that is not supported, or is none.
+
+    >>> read_configuration([("contexts/stack-size", "128"), ("network/TCP-gamma", "65536")]).tcp_gamma
+    65536.0
+    """
+    settings: dict[str, str] = {}
+    for name, value in properties:
+        settings.setdefault(name, value)
+    gamma, bandwidth, latency = TCP_GAMMA, LOOPBACK.bandwidth, LOOPBACK.latency
+    for name, value in settings.items():
+        if name == "network/TCP-gamma":
+            gamma = _positive(name, value)
+        elif name == "network/loopback-bw":
+            bandwidth = _positive(name, value)
+        elif name == "network/loopback-lat":
+            latency = _positive(name, value, or_zero=True)
+        else:
+            harmless = _HARMLESS.get(name)
+            if harmless is None:
+                raise InputError(f"the configuration {shown(name)} is not supported", name)
+            if not harmless(value):
+                raise InputError(
+                    f"the configuration {shown(name)} is not supported with the value {shown(value)}", name
+                )
+    if (bandwidth, latency) == (LOOPBACK.bandwidth, LOOPBACK.latency):
+        return Configuration(gamma)
+    return Configuration(gamma, Link(LOOPBACK.name, bandwidth, latency, LOOPBACK.fatpipe))
+
+
+def _positive(name: str, value: str, *, or_zero: bool = False) -> float:
+    number = _number(value)
+    if number is None or not (0 < number < float("inf") or (or_zero and number == 0)):
+        raise InputError(f"expected a finite number >{'=' if or_zero else ''} 0, got {shown(value)}", name)
+    return number
