@@ -17,6 +17,9 @@ _ROOT: Final = Path(__file__).resolve().parent.parent
 _ROOMS: Final = (
     "conversation",
     "simulator/batsim",
+    "simulator/batsim/actors",
+    "simulator/batsim/server",
+    "simulator/batsim/state",
     "simulator/machine",
     "simulator/progress",
     "simulator/queue",
@@ -27,8 +30,8 @@ PLAIN: Final = frozenset(
         # mypyc makes no enums with fields, and leaves out what a class statement says about a msgspec.Struct.
         "conversation/automaton.py",
         "conversation/rules.py",
-        "simulator/batsim/messages.py",
-        "simulator/batsim/rules.py",
+        "simulator/batsim/state/messages.py",
+        "simulator/batsim/state/rules.py",
         # They are tables, or run once in a job, and gain nothing.
         "conversation/events.py",
         "simulator/progress/placement.py",

@@ -50,7 +50,7 @@ from batprotocol.simulator import (
     WorkloadProfile,
     simulate,
 )
-from batprotocol.simulator.batsim.rules import SIMULATOR_RULES
+from batprotocol.simulator.batsim.state.rules import SIMULATOR_RULES
 from batprotocol.simulator.machine.machine import intervals
 from batprotocol.simulator.machine.sharing import Resource, Sharing
 from batprotocol.simulator.machine.task import Task

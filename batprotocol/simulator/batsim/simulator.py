@@ -9,7 +9,9 @@ from mypy_extensions import mypyc_attr
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, Violation
 from batprotocol.errors import InputError, RuleViolation
 from batprotocol.model import EDCHelloEvent, Message, SimulationErrorEvent, StopCallMeLaterEvent, StopProbeEvent
-from batprotocol.simulator.batsim.simulation import Simulation
+from batprotocol.simulator.batsim.assembly import assemble
+from batprotocol.simulator.batsim.state.setup import Setup
+from batprotocol.simulator.batsim.state.simulation import Simulation
 from batprotocol.simulator.inputs import ExternalEventList, Platform, Workload
 from batprotocol.simulator.results import Observer
 
@@ -118,18 +120,16 @@ class Simulator:
         assert isinstance(event, EDCHelloEvent)
         platform, energy, exact, quirks, observer = self._options
         self._begun = True
-        self._simulation = Simulation(
+        setup = Setup(
             platform,
             self._workloads,
             self._event_lists,
-            energy=energy,
-            exact=exact,
-            quirks=quirks,
+            self._arguments,
+            event.requested_simulation_features,
+            quirks,
             is_batsim=self.conversation.rules == DEFAULT_RULE_SET,
-            observer=observer,
-            arguments=self._arguments,
-            features=event.requested_simulation_features,
         )
+        self._simulation = assemble(setup, energy=energy, exact=exact, observer=observer)
         message = self.turn_judged(None)
         assert message is not None, "a simulation begins with a message"
         return message
@@ -193,7 +193,7 @@ class Simulator:
 
     def _end(self, complete: bool) -> None:
         if self._simulation is not None:
-            self._simulation.finish(complete)
+            self._simulation.reports.finish(complete)
         self._simulation = None
 
 

@@ -9,11 +9,20 @@ from batprotocol.model import FinalJobState
 from batprotocol.simulator.results.files import read_jobs
 from batprotocol.simulator.results.observing import JobRow, Observer, Totals
 from batprotocol.simulator.results.statistics import Statistics
+from batprotocol.simulator.results.words import duration, joules, ratio
 
 if TYPE_CHECKING:
     from batprotocol.simulator.results.summary import Summary
 
 __all__ = ["JobRows", "Result"]
+
+_WORDS = (
+    (FinalJobState.COMPLETED_SUCCESSFULLY, "succeeded"),
+    (FinalJobState.COMPLETED_FAILED, "failed"),
+    (FinalJobState.COMPLETED_WALLTIME_REACHED, "reached their walltime"),
+    (FinalJobState.COMPLETED_KILLED, "killed"),
+    (FinalJobState.REJECTED, "rejected"),
+)
 
 
 class JobRows(Observer):
@@ -137,16 +146,36 @@ class Result:
         """What Batsim's schedule.json holds, key by key."""
         return self._statistics.schedule()
 
+    def facts(self) -> list[tuple[str, str]]:
+        """The numbers worth telling, as names and texts."""
+        jobs = ", ".join(f"{self.counts[state]:,} {word}" for state, word in _WORDS if self.counts[state])
+        found = [("jobs", f"{self.nb_jobs:,}" + (f" ({jobs})" if jobs else ""))]
+        if self.nb_jobs_finished:
+            found += [
+                ("makespan", duration(self.makespan)),
+                ("waiting time", f"{duration(self.mean_waiting_time)} mean, {duration(self.max_waiting_time)} at most"),
+                ("slowdown", f"{ratio(self.mean_slowdown)} mean, {ratio(self.max_slowdown)} at most"),
+                (
+                    "turnaround time",
+                    f"{duration(self.mean_turnaround_time)} mean, {duration(self.max_turnaround_time)} at most",
+                ),
+                ("utilisation", f"{self.utilisation:.1%} of {self.host_count:,} hosts"),
+            ]
+        if self.consumed_joules is not None:
+            found.append(("energy", f"{joules(self.consumed_joules)} consumed"))
+        if not self.is_complete:
+            found.append(("end", "the simulation did not come to its end"))
+        return found
+
     def summary(self) -> Summary:
         """What a terminal shows: the numbers, and utilisation and queue over time, for `rich.print`."""
-        from batprotocol.simulator.results.summary import Summary
+        from batprotocol.simulator.results.summary import Summary  # it needs rich, which takes its time
 
-        return Summary(self)
+        end = self.makespan if self.nb_jobs_finished else None
+        return Summary(self.facts(), end, self.utilisation_over_time, self.queue_over_time)
 
     def __str__(self) -> str:
-        from batprotocol.simulator.results.summary import facts
-
-        return "\n".join(f"{name}: {value}" for name, value in facts(self))
+        return "\n".join(f"{name}: {value}" for name, value in self.facts())
 
     def __repr__(self) -> str:
         return f"<Result of {self.nb_jobs} jobs, makespan {self.makespan:g} s>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from mypy_extensions import mypyc_attr
 
@@ -17,15 +17,13 @@ from batprotocol.model import (
     KillProgressForkJoinProfile,
     TraceReplayProfile,
 )
+from batprotocol.simulator.batsim.state.simulation import Simulation
 from batprotocol.simulator.inputs import Usage
 from batprotocol.simulator.machine.task import Task
 from batprotocol.simulator.progress.matrices import parallel_task, usage_task
 from batprotocol.simulator.progress.placement import Placement, hosts_of
 from batprotocol.simulator.progress.work import Walk
 from batprotocol.simulator.queue.actor import Actor
-
-if TYPE_CHECKING:
-    from batprotocol.simulator.batsim.simulation import Simulation
 
 __all__ = ["WALLTIME_REACHED", "Order", "Runner", "placement_of"]
 
@@ -131,12 +129,12 @@ class Runner(Actor):
             hosts = placement.executors(len(traces), simulator.machine.hosts)
             self._spawn([_Rank(self, host, lines) for host, lines in zip(hosts, traces, strict=True)], simulator)
         elif isinstance(profile, ForkJoinCompositionProfile):
-            walks = [Walk(name, simulator.find_profile) for name in profile.profile_ids]
+            walks = [Walk(name, simulator.profiles.find) for name in profile.profile_ids]
             self._spawn([_Branch(self, order, walk) for walk in walks], simulator)
         else:
             self._doing = _WORKED
             self._task = parallel_task(
-                simulator.machine, profile, order.resources, placement, order.storages, simulator.find_profile
+                simulator.machine, profile, order.resources, placement, order.storages, simulator.profiles.find
             )
             queue.execute(self, self._task, None if self._left < 0.0 else self._left)
 
@@ -172,7 +170,7 @@ class Runner(Actor):
                 self._stop_children(simulator)
             elif not self._cut:  # else it goes on loading its hosts until the end was told
                 self._task = None
-        walk.go_on(WALLTIME_REACHED if self._cut else code, simulator.find_profile)
+        walk.go_on(WALLTIME_REACHED if self._cut else code, simulator.profiles.find)
         if walk.leaf is None:
             self.done(walk.return_code, simulator)
         else:

@@ -6,7 +6,7 @@ mostly because it knows all profiles.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -32,19 +32,19 @@ from batprotocol.model import (
     TriggerProbeEvent,
     TurnOnOffHostsEvent,
 )
-from batprotocol.simulator.batsim.calls import OneShotCall, OneShotProbe
-from batprotocol.simulator.batsim.checks import check_execution, check_registration
-from batprotocol.simulator.batsim.jobs import Execution, Killer, SimulatedJob
-from batprotocol.simulator.batsim.occurrences import submitted_event
-from batprotocol.simulator.batsim.probes import Probe
-from batprotocol.simulator.batsim.switches import Switch, SwitchRequest
+from batprotocol.simulator.batsim.actors.calls import OneShotCall, OneShotProbe
+from batprotocol.simulator.batsim.actors.executions import Execution, Killer, execution_of
+from batprotocol.simulator.batsim.actors.switches import Switch
+from batprotocol.simulator.batsim.server.checks import check_execution, check_probe, check_registration
+from batprotocol.simulator.batsim.server.occurrences import submitted_event
+from batprotocol.simulator.batsim.state.desk import SwitchRequest
+from batprotocol.simulator.batsim.state.jobs import SimulatedJob
+from batprotocol.simulator.batsim.state.probes import Probe
+from batprotocol.simulator.batsim.state.simulation import Simulation
 from batprotocol.simulator.inputs import WorkloadProfile
 from batprotocol.simulator.machine.machine import intervals
 from batprotocol.simulator.progress.placement import allocation_of, hosts_of
 from batprotocol.simulator.progress.work import Walk
-
-if TYPE_CHECKING:
-    from batprotocol.simulator.batsim.simulation import Simulation
 
 __all__ = ["DECISIONS"]
 
@@ -60,9 +60,9 @@ def _execute(simulation: Simulation, event: ExecuteJobEvent) -> None:
     job = _job(simulation, event.job_id)
     job.hosts, job.allocation = allocation_of(event.allocation.host_allocation)
     storages = check_execution(simulation, job, event)
-    walk = Walk(job.profile_id, simulation.find_profile)
+    walk = Walk(job.profile_id, simulation.profiles.find)
     job.execution = Execution(job, event, walk, storages)
-    simulation.server.todo.append(("spawn", (job.execution,)))
+    simulation.desk.todo.append(("spawn", (job.execution,)))
 
 
 def _reject(simulation: Simulation, event: RejectJobEvent) -> None:
@@ -79,13 +79,13 @@ def _kill(simulation: Simulation, event: KillJobsEvent) -> None:
             job.kill_asked = True
             jobs.append(job)
     if jobs or not simulation.quirks:
-        simulation.server.kills += 1
-        simulation.server.todo.append(("spawn", (Killer(jobs),)))
+        simulation.desk.kills += 1
+        simulation.desk.todo.append(("spawn", (Killer(jobs),)))
 
 
 def _register_profile(simulation: Simulation, event: RegisterProfileEvent) -> None:
     given = event.profile
-    simulation.add_profile(given.id, WorkloadProfile(given.profile, 0, given.extra_data))
+    simulation.profiles.known[given.id] = WorkloadProfile(given.profile, 0, given.extra_data)
 
 
 def _register_job(simulation: Simulation, event: RegisterJobEvent) -> None:
@@ -96,52 +96,53 @@ def _register_job(simulation: Simulation, event: RegisterJobEvent) -> None:
     check_registration(simulation, event, profile_id)
     job = SimulatedJob(event.job_id, event.job, profile_id, now, True)
     simulation.add_job(job)
-    if simulation.acknowledges:
-        simulation.server.stamp = now
-        simulation.server.events.append(submitted_event(simulation, job, now))
+    if simulation.setup.features.acknowledge_dynamic_jobs:
+        simulation.desk.stamp = now
+        simulation.desk.events.append(submitted_event(simulation, job, now))
 
 
 def _finish_registration(simulation: Simulation, event: FinishRegistrationEvent) -> None:
-    simulation.server.registration_is_open = False
+    simulation.desk.registration_is_open = False
 
 
 def _call_me_later(simulation: Simulation, event: CallMeLaterEvent) -> None:
-    server = simulation.server
+    desk = simulation.desk
     if isinstance(event.when, OneShot):
-        server.one_shots += 1
-        server.todo.append(("spawn", (OneShotCall(event.call_me_later_id, event.when),)))
+        desk.one_shots += 1
+        desk.todo.append(("spawn", (OneShotCall(event.call_me_later_id, event.when),)))
     else:
-        server.calls.add(event.call_me_later_id)
-        server.todo.append(("forward", event))
+        desk.calls.add(event.call_me_later_id)
+        desk.todo.append(("forward", event))
 
 
 def _stop_call(simulation: Simulation, event: StopCallMeLaterEvent) -> None:
-    server = simulation.server
-    if event.call_me_later_id in server.calls:
-        server.todo.append(("forward", event))
+    desk = simulation.desk
+    if event.call_me_later_id in desk.calls:
+        desk.todo.append(("forward", event))
 
 
 def _create_probe(simulation: Simulation, event: CreateProbeEvent) -> None:
     if isinstance(event.resources, HostResources):
         _check_some(simulation, hosts_of(event.resources.host_ids), f"probe {shown(event.probe_id)} observes no host")
-    server, trigger = simulation.server, event.measurement_triggering_policy
-    server.probes.add(event.probe_id)
+    desk, trigger = simulation.desk, event.measurement_triggering_policy
+    desk.probes.add(event.probe_id)
     if not simulation.is_batsim:
-        probe = simulation.probes[event.probe_id] = Probe(event, simulation)
+        resources = check_probe(simulation, event)
+        probe = simulation.probes[event.probe_id] = Probe(event, resources, simulation.queue)
         simulation.machine.meters.append(probe)
     if isinstance(trigger, OneShot):
-        server.todo.append(("spawn", (OneShotProbe(event.probe_id, trigger),)))
+        desk.todo.append(("spawn", (OneShotProbe(event.probe_id, trigger),)))
     else:
-        server.todo.append(("forward", event))
+        desk.todo.append(("forward", event))
 
 
 def _stop_probe(simulation: Simulation, event: StopProbeEvent) -> None:
-    server = simulation.server
+    desk = simulation.desk
     probe = simulation.probes.get(event.probe_id)
     if probe is not None and isinstance(probe.event.measurement_triggering_policy, OneShot):
         simulation.end_probe(event.probe_id)
-    elif event.probe_id in server.probes:
-        server.todo.append(("forward", event))
+    elif event.probe_id in desk.probes:
+        desk.todo.append(("forward", event))
 
 
 def _known_probe(simulation: Simulation, probe_id: str) -> Probe:
@@ -153,11 +154,11 @@ def _known_probe(simulation: Simulation, probe_id: str) -> Probe:
 
 def _trigger_probe(simulation: Simulation, event: TriggerProbeEvent) -> None:
     probe = _known_probe(simulation, event.probe_id)
-    measured = probe.measure(simulation, manually=True, force=event.force_data_emission)
+    measured = probe.measure(simulation.queue, manually=True, force=event.force_data_emission)
     if measured is not None:
-        server = simulation.server
-        server.stamp = simulation.queue.now
-        server.events.append(msgspec.structs.replace(measured, timestamp=server.stamp))
+        desk = simulation.desk
+        desk.stamp = simulation.queue.now
+        desk.events.append(msgspec.structs.replace(measured, timestamp=desk.stamp))
 
 
 def _reset_probe(simulation: Simulation, event: ResetProbeEvent) -> None:
@@ -173,42 +174,44 @@ def _check_some(simulation: Simulation, hosts: tuple[int, ...], text: str) -> No
 
 
 def _change_pstate(simulation: Simulation, event: ChangeHostsPStateEvent) -> None:
-    server, hosts, now = simulation.server, hosts_of(event.host_ids), simulation.queue.now
+    desk, hosts, now = simulation.desk, hosts_of(event.host_ids), simulation.queue.now
     _check_some(simulation, hosts, "no host changes its power state")
-    calls = len(hosts) + simulation.read_energy("p")
+    calls = len(hosts) + simulation.reports.energy("p")
     for host in hosts:
         simulation.machine.set_pstate(host, event.pstate, now)
-    simulation.tell_pstates(hosts, event.pstate)
-    server.todo.append(("pause", calls))
-    server.events.append(
-        HostsPStateChangedEvent(timestamp=server.stamp, host_ids=intervals(hosts), pstate=event.pstate)
-    )
+    simulation.reports.pstates(hosts, event.pstate)
+    desk.todo.append(("pause", calls))
+    desk.events.append(HostsPStateChangedEvent(timestamp=desk.stamp, host_ids=intervals(hosts), pstate=event.pstate))
 
 
 def _turn_on_off(simulation: Simulation, event: TurnOnOffHostsEvent) -> None:
-    server, machine = simulation.server, simulation.machine
+    desk, machine = simulation.desk, simulation.machine
     hosts, now = hosts_of(event.host_ids), simulation.queue.now
-    calls = simulation.read_energy("p")
+    calls = simulation.reports.energy("p")
     if calls:
-        server.todo.append(("pause", calls))
+        desk.todo.append(("pause", calls))
     request = SwitchRequest(hosts, intervals(hosts), event.state)
     turns_off = machine.hosts[hosts[0]].sleep_state(event.state) is not None
     switches = [Switch(host, request, machine.begin_switch(host, event.state, now)) for host in hosts]
-    server.switching += 1
-    simulation.count_switches(len(hosts))
-    simulation.tell_pstates(hosts, -2 if turns_off else -1)
-    simulation.tell_states()
-    server.todo.append(("spawn", switches))
+    desk.switching += 1
+    simulation.reports.switches(len(hosts))
+    simulation.reports.pstates(hosts, -2 if turns_off else -1)
+    simulation.reports.states()
+    desk.todo.append(("spawn", switches))
 
 
 def _stop(simulation: Simulation, event: ForceSimulationStopEvent) -> None:
     if simulation.quirks:
-        running = next((job.id for job in simulation.jobs.values() if job.execution and job.execution.runs_task), None)
+        running = next((job.id for job in simulation.jobs.values() if (at := execution_of(job)) and at.runs_task), None)
         if running is not None:
             text = f"Batsim aborts when it is stopped while a parallel task runs, that of job {shown(running)}"
             raise simulation.refusal("stop.task-running", text)
-    simulation.stop_everything()
-    simulation.server.end()
+    for job in simulation.jobs.values():
+        execution = execution_of(job)
+        if execution is not None:
+            execution.stop(simulation)
+            job.execution = None
+    simulation.desk.end()
 
 
 DECISIONS: dict[type, Any] = {

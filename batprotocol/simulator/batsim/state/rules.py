@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Literal
 
 from batprotocol.conversation import RULES, Rule, Violation
+from batprotocol.errors import RuleViolation
 
-__all__ = ["SIMULATOR_RULES", "Refusal"]
+__all__ = ["SIMULATOR_RULES", "Refusal", "Refusals"]
 
 _ALL: Final = (
     Rule(
@@ -104,3 +105,18 @@ class Refusal(Violation, frozen=True):
     """A rule that was broken, found by the simulator."""
 
     RULES: ClassVar[Mapping[str, Rule]] = {**RULES, **SIMULATOR_RULES}
+
+
+class Refusals:
+    """Makes what is raised when a decision cannot be done.
+
+    Attributes:
+        number: that of the last message, of all that were said.
+    """
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    def refusal(self, rule: str, text: str, severity: Literal["error", "deadlock"] = "error") -> RuleViolation:
+        """That this rule was broken."""
+        return RuleViolation([Refusal(self.number + 1, "", rule, severity, text)])

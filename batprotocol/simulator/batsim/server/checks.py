@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING
+from typing import Final
 
 from batprotocol.errors import shown
 from batprotocol.model import (
+    CreateProbeEvent,
     DelayProfile,
     ExecuteJobEvent,
+    HostResources,
+    Metrics,
     ParallelTaskDataStagingBetweenStoragesProfile,
     ParallelTaskHomogeneousProfile,
     ParallelTaskProfile,
+    ProbeDataAccumulation,
     RegisterJobEvent,
     TraceReplayProfile,
     TraceType,
 )
-from batprotocol.simulator.batsim.jobs import SimulatedJob
-from batprotocol.simulator.batsim.runners import placement_of
+from batprotocol.simulator.batsim.actors.runners import placement_of
+from batprotocol.simulator.batsim.state.jobs import SimulatedJob
+from batprotocol.simulator.batsim.state.probes import NORMALIZED
+from batprotocol.simulator.batsim.state.profiles import has_parts
+from batprotocol.simulator.batsim.state.simulation import Simulation
 from batprotocol.simulator.progress.matrices import TASKS, size, storages
-from batprotocol.simulator.progress.placement import Placement
+from batprotocol.simulator.progress.placement import Placement, hosts_of
 
-if TYPE_CHECKING:
-    from batprotocol.simulator.batsim.simulation import Simulation
+__all__ = ["check_execution", "check_probe", "check_registration"]
 
-__all__ = ["check_execution", "check_registration"]
+_OF_NETWORK: Final = (Metrics.NetworkLoad, Metrics.NormalizedNetworkLoad)
 
 
 def check_execution(simulation: Simulation, job: SimulatedJob, event: ExecuteJobEvent) -> dict[str, int]:
@@ -33,14 +39,14 @@ def check_execution(simulation: Simulation, job: SimulatedJob, event: ExecuteJob
     for given in event.profile_allocation_override or ():
         if simulation.is_batsim and not given.host_allocation:
             raise simulation.refusal("hosts.empty", f"profile {shown(given.profile_id)} is executed on no host")
-    profile = simulation.find_profile(job.profile_id).profile
+    profile = simulation.profiles.find(job.profile_id).profile
     if isinstance(profile, DelayProfile):
         if profile.delay == inf and job.job.walltime is None:
             raise simulation.refusal("profile.infinite", f"job {shown(job.id)} would never end")
         return placed
-    if not isinstance(profile, (*TASKS, TraceReplayProfile)) and not simulation.has_parts(profile):
+    if not isinstance(profile, (*TASKS, TraceReplayProfile)) and not has_parts(profile):
         return placed
-    for id in simulation.profile_tree(job.profile_id):
+    for id in simulation.profiles.tree(job.profile_id):
         _check_part(simulation, job, event, id, placed)
     return placed
 
@@ -48,7 +54,7 @@ def check_execution(simulation: Simulation, job: SimulatedJob, event: ExecuteJob
 def _check_part(
     simulation: Simulation, job: SimulatedJob, event: ExecuteJobEvent, id: str, placed: dict[str, int]
 ) -> None:
-    known = simulation.find_profile(id)
+    known = simulation.profiles.find(id)
     profile = known.profile
     placement = placement_of(event, id, job.hosts)
     requested = job.job.resource_request
@@ -68,7 +74,7 @@ def _check_part(
     for name in storages(profile):
         host = next((each.host_id for each in event.storage_placement or () if each.storage_name == name), None)
         if host is None:
-            host = simulation.host_named(name)
+            host = simulation.setup.host_named(name)
         if host is None:
             raise simulation.refusal(
                 "job.storage-unknown", f"storage {shown(name)} is not placed, and no host has this name"
@@ -119,10 +125,10 @@ def _check_task(
 def check_registration(simulation: Simulation, event: RegisterJobEvent, profile_id: str) -> None:
     """Refuse a job whose profile does not exist, or not any more."""
     workload = event.job_id.partition("!")[0]
-    if simulation.has_workload(workload) and simulation.has_static_job(event.job_id):
+    if simulation.setup.has_workload(workload) and simulation.setup.has_static_job(event.job_id):
         raise simulation.refusal("register.duplicate-job", f"job {shown(event.job_id)} exists already")
-    known = simulation.profiles.get(profile_id)
-    if profile_id in simulation.gone or (known is not None and profile_id in simulation.unusable):
+    known = simulation.profiles.known.get(profile_id)
+    if profile_id in simulation.profiles.gone or (known is not None and profile_id in simulation.profiles.unusable):
         raise simulation.refusal(
             "register.profile-gone",
             f"job {shown(event.job_id)} has profile {shown(profile_id)}, which existed and is no longer accessible",
@@ -134,3 +140,26 @@ def check_registration(simulation: Simulation, event: RegisterJobEvent, profile_
     if isinstance(profile, ParallelTaskProfile) and size(profile) != event.job.resource_request:
         text = f"job {shown(event.job_id)} requests {event.job.resource_request}, its profile has {size(profile)}"
         raise simulation.refusal("register.job-size", text)
+
+
+def check_probe(simulation: Simulation, event: CreateProbeEvent) -> list[int]:
+    """Refuse a probe that makes no sense, or measures what the platform does not tell; else what it observes."""
+    accumulates = isinstance(event.data_accumulation_strategy, ProbeDataAccumulation)
+    if accumulates and event.metrics in NORMALIZED:
+        text = f"{event.metrics.name} cannot be accumulated: it is not defined per unit of time"
+        raise simulation.refusal("probe.senseless", text)
+    if event.metrics == Metrics.Power and not simulation.machine.has_energy:
+        raise simulation.refusal("probe.no-energy", "energy is not measured")
+    if isinstance(event.resources, HostResources):
+        if event.metrics in _OF_NETWORK:
+            raise simulation.refusal("probe.senseless", f"{event.metrics.name} is measured of links, not of hosts")
+        return list(hosts_of(event.resources.host_ids))
+    if event.metrics not in _OF_NETWORK:
+        raise simulation.refusal("probe.senseless", f"{event.metrics.name} is measured of hosts, not of links")
+    found = []
+    for name in event.resources.link_ids:
+        link = simulation.machine.link(name)
+        if link is None:
+            raise simulation.refusal("probe.link-unknown", f"there is no link {shown(name)}")
+        found.append(link)
+    return found

@@ -1,40 +1,15 @@
-"""Turning hosts on and off: a request for some hosts, and the actor that does it on one of them."""
+"""Turning hosts on and off: the actor that does it on one of those that a request names."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from mypy_extensions import mypyc_attr
-
-from batprotocol.simulator.batsim.messages import Switched
+from batprotocol.simulator.batsim.state.desk import SwitchRequest
+from batprotocol.simulator.batsim.state.messages import Switched
+from batprotocol.simulator.batsim.state.simulation import Simulation
 from batprotocol.simulator.inputs import Usage
 from batprotocol.simulator.progress.matrices import usage_task
 from batprotocol.simulator.queue.actor import Actor
 
-if TYPE_CHECKING:
-    from batprotocol.simulator.batsim.simulation import Simulation
-
-__all__ = ["Switch", "SwitchRequest"]
-
-
-@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class SwitchRequest:
-    """Hosts that are turned on or off together.
-
-    Attributes:
-        hosts: which.
-        text: the same as text.
-        target: the power state to reach.
-        left: how many have not reached it yet.
-    """
-
-    __slots__ = ("hosts", "left", "target", "text")
-
-    def __init__(self, hosts: tuple[int, ...], text: str, target: int) -> None:
-        self.hosts = hosts
-        self.text = text
-        self.target = target
-        self.left = len(hosts)
+__all__ = ["Switch"]
 
 
 class Switch(Actor):
@@ -60,4 +35,4 @@ class Switch(Actor):
             machine.end_switch(host, self._request.target, queue.now)
             queue.pause(self, 1)
         elif self._step == 4:
-            queue.post(self, simulator.server.mailbox, Switched(host, self._request))
+            queue.post(self, simulator.desk.mailbox, Switched(host, self._request))

@@ -7,12 +7,14 @@ from typing import Any
 import msgspec
 
 from batprotocol.model import JobAndProgress, ProbeDataEmittedEvent
+from batprotocol.simulator.batsim.state.jobs import SimulatedJob
 from batprotocol.simulator.inputs import Submission, TimedEvent
 
 __all__ = [
     "AllEventsInjected",
     "AllJobsSubmitted",
     "CallDue",
+    "Die",
     "Greeting",
     "JobEnded",
     "JobsKilled",
@@ -56,14 +58,14 @@ class Ready(msgspec.Struct, frozen=True):
 class JobEnded(msgspec.Struct, frozen=True):
     """A job has ended by itself."""
 
-    job: Any
+    job: SimulatedJob
 
 
 class JobsKilled(msgspec.Struct, frozen=True):
     """What was to be killed is dead, or had ended before."""
 
-    jobs: list[Any]
-    killed: list[Any]
+    jobs: list[SimulatedJob]
+    killed: list[SimulatedJob]
     progresses: list[JobAndProgress]
 
 
@@ -92,3 +94,7 @@ class Switched(msgspec.Struct, frozen=True):
 
     host: int
     request: Any
+
+
+class Die(msgspec.Struct, frozen=True):
+    """What the periodic actor is told last."""

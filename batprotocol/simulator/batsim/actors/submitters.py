@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from batprotocol.model import ForceSimulationStopEvent, Message
-from batprotocol.simulator.batsim.messages import (
+from batprotocol.simulator.batsim.state.messages import (
     AllEventsInjected,
     AllJobsSubmitted,
     Greeting,
@@ -13,10 +13,8 @@ from batprotocol.simulator.batsim.messages import (
     Ready,
     Submitted,
 )
+from batprotocol.simulator.batsim.state.simulation import Listener, Simulation
 from batprotocol.simulator.queue.actor import Actor
-
-if TYPE_CHECKING:
-    from batprotocol.simulator.batsim.simulation import Simulation
 
 __all__ = ["Injector", "Submitter"]
 
@@ -64,7 +62,7 @@ class Submitter(Actor):
             if self._waited and not queue.is_exact:
                 self._woken = max(queue.now, self._upcoming[0])
             if self._are_jobs and self._next == 0 and self._is_due():
-                calls = simulator.first_submission()
+                calls = simulator.reports.first_submission()
                 if calls:
                     self._step = _READ
                     queue.pause(self, calls)
@@ -73,7 +71,7 @@ class Submitter(Actor):
             group = self._group()
             if group:
                 self._step = _GROUP_SENT
-                queue.post(self, simulator.server.mailbox, Submitted(group) if self._are_jobs else Occurred(group))
+                queue.post(self, simulator.desk.mailbox, Submitted(group) if self._are_jobs else Occurred(group))
                 return
             step = _GROUP_SENT
         if step == _GROUP_SENT:
@@ -83,10 +81,10 @@ class Submitter(Actor):
                 queue.sleep(self, self._upcoming[0] - self._woken)
             else:
                 last = AllJobsSubmitted() if self._are_jobs else AllEventsInjected()
-                queue.bequeath(self, simulator.server.mailbox, last)
+                queue.bequeath(self, simulator.desk.mailbox, last)
         elif step == _GREET:
             self._step = _WOKEN
-            queue.post(self, simulator.server.mailbox, Greeting())
+            queue.post(self, simulator.desk.mailbox, Greeting())
 
     def _is_due(self) -> bool:
         return self._upcoming is not None and (self._waited or bool(self._upcoming[0] <= self._woken))
@@ -104,7 +102,7 @@ class Submitter(Actor):
         return group
 
 
-class Injector(Actor):
+class Injector(Listener):
     """Tells the decision component a message, and the server its decisions, one after the other, each at its time.
 
     Args:
@@ -133,14 +131,14 @@ class Injector(Actor):
                 queue.sleep(self, event.timestamp - queue.now)
                 return
             if type(event) is ForceSimulationStopEvent:
-                queue.bequeath(self, simulator.server.mailbox, event)
+                queue.bequeath(self, simulator.desk.mailbox, event)
                 return
             self._next = place + 1
-            queue.post(self, simulator.server.mailbox, event)
+            queue.post(self, simulator.desk.mailbox, event)
         elif self._now > queue.now:
             queue.sleep(self, self._now - queue.now)
         else:
-            queue.bequeath(self, simulator.server.mailbox, _READY)
+            queue.bequeath(self, simulator.desk.mailbox, _READY)
 
     def hear(self, reply: Message) -> None:
         """The decision component has replied."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -19,8 +19,9 @@ from batprotocol.model import (
     JobSubmittedEvent,
     RequestedCallEvent,
 )
-from batprotocol.simulator.batsim.jobs import SimulatedJob
-from batprotocol.simulator.batsim.messages import (
+from batprotocol.simulator.batsim.server.beginning import beginning
+from batprotocol.simulator.batsim.state.jobs import SimulatedJob
+from batprotocol.simulator.batsim.state.messages import (
     AllEventsInjected,
     AllJobsSubmitted,
     CallDue,
@@ -34,28 +35,29 @@ from batprotocol.simulator.batsim.messages import (
     Switched,
     Triggered,
 )
-
-if TYPE_CHECKING:
-    from batprotocol.simulator.batsim.simulation import Simulation
+from batprotocol.simulator.batsim.state.simulation import Simulation
 
 __all__ = ["OCCURRENCES", "submitted_event"]
 
 
 def _greeting(simulation: Simulation, message: Greeting) -> None:
-    simulation.server.greeted(simulation)
+    desk = simulation.desk
+    desk.greetings_due -= 1
+    if desk.greetings_due == 0:  # the last of all submitters is there
+        desk.events.append(beginning(simulation))
 
 
 def _ready(simulation: Simulation, message: Ready) -> None:
-    simulation.server.is_ready = True
+    simulation.desk.is_ready = True
 
 
 def _submitted(simulation: Simulation, message: Submitted) -> None:
-    server = simulation.server
-    now = server.stamp = simulation.queue.now
+    desk = simulation.desk
+    now = desk.stamp = simulation.queue.now
     for time, id, job in message.jobs:
         known = SimulatedJob(id, job, job.profile_id, time, False)
         simulation.add_job(known)
-        server.events.append(submitted_event(simulation, known, now))
+        desk.events.append(submitted_event(simulation, known, now))
 
 
 def submitted_event(simulation: Simulation, known: SimulatedJob, now: float) -> JobSubmittedEvent:
@@ -72,63 +74,67 @@ def submitted_event(simulation: Simulation, known: SimulatedJob, now: float) -> 
             extra_data=job.extra_data or "",
             profile_id=known.profile_id,
         )
-    profile = simulation.told_profile(known.profile_id) if simulation.forwards_on_submission else None
+    profile = (
+        simulation.profiles.told(known.profile_id)
+        if simulation.setup.features.forward_profiles_on_job_submission
+        else None
+    )
     return JobSubmittedEvent(
         timestamp=now, job_id=known.id, job=job, submission_time=known.submission_time, profile=profile
     )
 
 
 def _all_submitted(simulation: Simulation, message: AllJobsSubmitted) -> None:
-    server = simulation.server
-    server.workloads_left -= 1
-    if server.workloads_left == 0:
-        server.stamp = simulation.queue.now
-        server.events.append(AllStaticJobsHaveBeenSubmittedEvent(timestamp=server.stamp))
+    desk = simulation.desk
+    desk.workloads_left -= 1
+    if desk.workloads_left == 0:
+        desk.stamp = simulation.queue.now
+        desk.events.append(AllStaticJobsHaveBeenSubmittedEvent(timestamp=desk.stamp))
 
 
 def _occurred(simulation: Simulation, message: Occurred) -> None:
-    server = simulation.server
+    desk = simulation.desk
     for event in message.events:
-        server.events.append(
+        desk.events.append(
             ExternalEventOccurredEvent(
-                timestamp=server.stamp, id=event.id, external_event=GenericExternalEvent(event.data)
+                timestamp=desk.stamp, id=event.id, external_event=GenericExternalEvent(event.data)
             )
         )
 
 
 def _all_injected(simulation: Simulation, message: AllEventsInjected) -> None:
-    server = simulation.server
-    server.lists_left -= 1
-    if server.lists_left == 0:
-        server.stamp = simulation.queue.now
-        server.events.append(AllStaticExternalEventsHaveBeenInjectedEvent(timestamp=server.stamp))
+    desk = simulation.desk
+    desk.lists_left -= 1
+    if desk.lists_left == 0:
+        desk.stamp = simulation.queue.now
+        desk.events.append(AllStaticExternalEventsHaveBeenInjectedEvent(timestamp=desk.stamp))
 
 
 def _job_ended(simulation: Simulation, message: JobEnded) -> None:
-    now = simulation.server.stamp = simulation.queue.now
+    now = simulation.desk.stamp = simulation.queue.now
     _complete(simulation, message.job, now)
 
 
 def _complete(simulation: Simulation, job: SimulatedJob, now: float) -> None:
     assert job.final_state is not None, "it has ended"
-    simulation.server.events.append(
+    simulation.desk.events.append(
         JobCompletedEvent(timestamp=now, job_id=job.id, state=job.final_state, return_code=job.return_code)
     )
     simulation.finish_job(job)
 
 
 def _jobs_killed(simulation: Simulation, message: JobsKilled) -> None:
-    server = simulation.server
-    server.kills -= 1
+    desk = simulation.desk
+    desk.kills -= 1
     for job in message.killed:
-        server.stamp = simulation.queue.now
-        _complete(simulation, job, server.stamp)
+        desk.stamp = simulation.queue.now
+        _complete(simulation, job, desk.stamp)
     profiles = None
-    if simulation.forwards_on_kill:
-        profiles = tuple(simulation.told_profile(id) for id in dict.fromkeys(job.profile_id for job in message.killed))
-    server.events.append(
+    if simulation.setup.features.forward_profiles_on_jobs_killed:
+        profiles = tuple(simulation.profiles.told(id) for id in dict.fromkeys(job.profile_id for job in message.killed))
+    desk.events.append(
         JobsKilledEvent(
-            timestamp=server.stamp,
+            timestamp=desk.stamp,
             job_ids=tuple(job.id for job in message.jobs),
             progresses=tuple(sorted(message.progresses, key=_job_id)),
             profiles=profiles,
@@ -141,22 +147,22 @@ def _job_id(progress: JobAndProgress) -> str:
 
 
 def _call_due(simulation: Simulation, message: CallDue) -> None:
-    server = simulation.server
-    server.stamp = simulation.queue.now
-    server.one_shots -= 1
-    server.events.append(RequestedCallEvent(timestamp=server.stamp, call_me_later_id=message.call_me_later_id))
+    desk = simulation.desk
+    desk.stamp = simulation.queue.now
+    desk.one_shots -= 1
+    desk.events.append(RequestedCallEvent(timestamp=desk.stamp, call_me_later_id=message.call_me_later_id))
 
 
 def _triggered(simulation: Simulation, message: Triggered) -> None:
-    server = simulation.server
-    now = server.stamp = simulation.queue.now
+    desk = simulation.desk
+    now = desk.stamp = simulation.queue.now
     for id, is_last in message.calls:
-        server.events.append(RequestedCallEvent(timestamp=now, call_me_later_id=id, last_periodic_call=is_last))
+        desk.events.append(RequestedCallEvent(timestamp=now, call_me_later_id=id, last_periodic_call=is_last))
         if is_last:
-            server.calls.discard(id)
+            desk.calls.discard(id)
     for id, event, is_last in message.data:
         if event is not None:
-            server.events.append(msgspec.structs.replace(event, timestamp=now))
+            desk.events.append(msgspec.structs.replace(event, timestamp=now))
         if is_last:
             simulation.end_probe(id)
 
@@ -165,7 +171,7 @@ def _stopped(simulation: Simulation, message: Stopped) -> None:
     if message.is_probe:
         simulation.end_probe(message.id)
     else:
-        simulation.server.calls.discard(message.id)
+        simulation.desk.calls.discard(message.id)
 
 
 def _switched(simulation: Simulation, message: Switched) -> None:
@@ -173,14 +179,14 @@ def _switched(simulation: Simulation, message: Switched) -> None:
     request.left -= 1
     if request.left:
         return
-    server = simulation.server
-    server.switching -= 1
-    calls = simulation.read_energy("p")
+    desk = simulation.desk
+    desk.switching -= 1
+    calls = simulation.reports.energy("p")
     if calls:
-        server.todo.append(("pause", calls))
-    simulation.tell_pstates(request.hosts, request.target)
-    simulation.tell_states()
-    server.events.append(HostsTurnedOnOffEvent(timestamp=server.stamp, host_ids=request.text, state=request.target))
+        desk.todo.append(("pause", calls))
+    simulation.reports.pstates(request.hosts, request.target)
+    simulation.reports.states()
+    desk.events.append(HostsTurnedOnOffEvent(timestamp=desk.stamp, host_ids=request.text, state=request.target))
 
 
 OCCURRENCES: dict[type, Any] = {

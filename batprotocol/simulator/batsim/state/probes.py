@@ -10,12 +10,11 @@ import math
 from collections import deque
 from collections.abc import Callable
 from operator import ge, gt, le, lt
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from mypy_extensions import mypyc_attr
 
 from batprotocol.conversation.hostsets import read_hosts
-from batprotocol.errors import shown
 from batprotocol.model import (
     AggregatedProbeData,
     ArithmeticMean,
@@ -40,11 +39,9 @@ from batprotocol.model import (
 )
 from batprotocol.simulator.machine.machine import Machine, intervals
 from batprotocol.simulator.progress.placement import hosts_of
+from batprotocol.simulator.queue.base import Queue
 
-if TYPE_CHECKING:
-    from batprotocol.simulator.batsim.simulation import Simulation
-
-__all__ = ["Probe", "joules"]
+__all__ = ["NORMALIZED", "Probe", "joules"]
 
 _WEIGHT: Final = 0.5
 """Of the newest measure in an exponential moving average: the schema has no parameter for it yet."""
@@ -56,16 +53,15 @@ _COMPARED: Final[dict[int, Callable[[float, float], bool]]] = {
     BooleanComparisonOperator.LessThan: lt,
     BooleanComparisonOperator.LessThanOrEqual: le,
 }
-_NORMALIZED: Final = (Metrics.NormalizedComputationLoad, Metrics.NormalizedNetworkLoad)
-_OF_NETWORK: Final = (Metrics.NetworkLoad, Metrics.NormalizedNetworkLoad)
+NORMALIZED: Final = (Metrics.NormalizedComputationLoad, Metrics.NormalizedNetworkLoad)
+"""The metrics that are parts of what a resource can do."""
 
 
-def joules(probe: CreateProbeEvent, simulation: Simulation) -> tuple[ProbeDataEmittedEvent, int]:
+def joules(probe: CreateProbeEvent, machine: Machine, now: float) -> tuple[ProbeDataEmittedEvent, int]:
     """The energy that hosts have consumed since time 0, and how many of them were read for that."""
-    machine = simulation.machine
     assert isinstance(probe.resources, HostResources)
     hosts = hosts_of(probe.resources.host_ids)
-    reads = machine.read_all(hosts, simulation.queue.now)
+    reads = machine.read_all(hosts, now)
     data = _over_resources(probe, [machine.energy[host] for host in hosts])
     return ProbeDataEmittedEvent(probe_id=probe.probe_id, resources=_told(probe), data=data), reads
 
@@ -76,13 +72,11 @@ class Probe:
 
     Args:
         event: how it was created.
-        simulation: where.
-
-    Raises:
-        RuleViolation: it makes no sense, or measures what the platform does not tell.
+        resources: what it observes, as numbers of resources.
+        queue: the clock, and the machine.
 
     Attributes:
-        event: how it was created.
+        event: the same.
     """
 
     __slots__ = (
@@ -97,16 +91,16 @@ class Probe:
         "event",
     )
 
-    def __init__(self, event: CreateProbeEvent, simulation: Simulation) -> None:
-        simulation.queue.settle()
+    def __init__(self, event: CreateProbeEvent, resources: list[int], queue: Queue) -> None:
+        queue.settle()
         self.event = event
-        self._resources = _observed(event, simulation)
+        self._resources = resources
         self._triggered = 0
         self._emitted = 0
         self._window: deque[list[float]] = deque(maxlen=_WINDOW)
         self._averages: list[float] | None = None
-        self._since = self._read_at = simulation.queue.now
-        now = [self._value(simulation.machine, resource) for resource in self._resources]
+        self._since = self._read_at = queue.now
+        now = [self._value(queue.machine, resource) for resource in self._resources]
         self._accumulated = [0.0] * len(now) if self._sums else now
 
     @property
@@ -138,12 +132,10 @@ class Probe:
         self._accumulated = [value] * len(self._resources)
         self._since = now
 
-    def measure(
-        self, simulation: Simulation, *, manually: bool = False, force: bool = False
-    ) -> ProbeDataEmittedEvent | None:
+    def measure(self, queue: Queue, *, manually: bool = False, force: bool = False) -> ProbeDataEmittedEvent | None:
         """Take a measure now; None if the filter does not let it through."""
-        machine, now = simulation.machine, simulation.queue.now
-        simulation.queue.settle()
+        machine, now = queue.machine, queue.now
+        queue.settle()
         machine.watch(now)
         self._triggered += 1
         data = _over_resources(self.event, self._over_time(self._measured(machine, now)))
@@ -198,30 +190,7 @@ class Probe:
         if metrics == Metrics.Power:
             return machine.watts(resource)
         load = machine.sharing.load(resource)
-        return load / machine.sharing.resources[resource].capacity if metrics in _NORMALIZED else load
-
-
-def _observed(event: CreateProbeEvent, simulation: Simulation) -> list[int]:
-    """The resources that a probe observes, if that makes sense."""
-    accumulates = isinstance(event.data_accumulation_strategy, ProbeDataAccumulation)
-    if accumulates and event.metrics in _NORMALIZED:
-        text = f"{event.metrics.name} cannot be accumulated: it is not defined per unit of time"
-        raise simulation.refusal("probe.senseless", text)
-    if event.metrics == Metrics.Power and not simulation.machine.has_energy:
-        raise simulation.refusal("probe.no-energy", "energy is not measured")
-    if isinstance(event.resources, HostResources):
-        if event.metrics in _OF_NETWORK:
-            raise simulation.refusal("probe.senseless", f"{event.metrics.name} is measured of links, not of hosts")
-        return list(hosts_of(event.resources.host_ids))
-    if event.metrics not in _OF_NETWORK:
-        raise simulation.refusal("probe.senseless", f"{event.metrics.name} is measured of hosts, not of links")
-    found = []
-    for name in event.resources.link_ids:
-        link = simulation.machine.link(name)
-        if link is None:
-            raise simulation.refusal("probe.link-unknown", f"there is no link {shown(name)}")
-        found.append(link)
-    return found
+        return load / machine.sharing.resources[resource].capacity if metrics in NORMALIZED else load
 
 
 def _told(event: CreateProbeEvent) -> Resources:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import floor
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from mypy_extensions import mypyc_attr
 
@@ -18,12 +18,10 @@ from batprotocol.model import (
     StopProbeEvent,
     TimeUnit,
 )
-from batprotocol.simulator.batsim.messages import CallDue, Stopped, Triggered
-from batprotocol.simulator.batsim.probes import joules
-from batprotocol.simulator.queue.actor import Actor, Mailbox
-
-if TYPE_CHECKING:
-    from batprotocol.simulator.batsim.simulation import Simulation
+from batprotocol.simulator.batsim.state.messages import CallDue, Stopped, Triggered
+from batprotocol.simulator.batsim.state.probes import joules
+from batprotocol.simulator.batsim.state.simulation import Simulation
+from batprotocol.simulator.queue.actor import Actor
 
 __all__ = ["OneShotCall", "OneShotProbe", "PeriodicActor", "milliseconds"]
 
@@ -63,7 +61,7 @@ class OneShotCall(Actor):
 
     def tell(self, simulator: Simulation) -> None:
         """It is due."""
-        simulator.queue.bequeath(self, simulator.server.mailbox, CallDue(self.id))
+        simulator.queue.bequeath(self, simulator.desk.mailbox, CallDue(self.id))
 
 
 class OneShotProbe(OneShotCall):
@@ -74,8 +72,8 @@ class OneShotProbe(OneShotCall):
     def tell(self, simulator: Simulation) -> None:
         probe = simulator.probes.get(self.id)
         if probe is not None:
-            measured = [(self.id, probe.measure(simulator), True)]
-            simulator.queue.bequeath(self, simulator.server.mailbox, Triggered([], measured))
+            measured = [(self.id, probe.measure(simulator.queue), True)]
+            simulator.queue.bequeath(self, simulator.desk.mailbox, Triggered([], measured))
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -113,30 +111,24 @@ class PeriodicActor(Actor):
     """Has all periodic calls and probes, and tells the server when they are due.
 
     Periods divide one another, so those that are due at the same time are told together: calls, then probes, by id.
-
-    Attributes:
-        mailbox: where it receives.
-        is_posting: whether it waits for the server to receive what it tells.
     """
 
-    __slots__ = ("_calls", "_is_waiting", "_probes", "_triggered", "is_posting", "mailbox")
+    __slots__ = ("_calls", "_is_waiting", "_probes", "_triggered")
 
     def __init__(self) -> None:
         super().__init__()
-        self.mailbox = Mailbox(self)
         self._calls: dict[str, _Ticker] = {}
         self._probes: dict[str, _Ticker] = {}
         self._is_waiting = False
-        self.is_posting = False
         self._triggered: Triggered | None = None
 
     def run(self, simulator: Simulation) -> None:
         queue = simulator.queue
         if self._triggered is not None:
             triggered, self._triggered = self._triggered, None
-            queue.post(self, simulator.server.mailbox, triggered)
+            queue.post(self, simulator.desk.mailbox, triggered)
             return
-        self.is_posting = False
+        simulator.periodic_is_posting = False
         if self._is_waiting:
             self._is_waiting = False
             if self.message is None:
@@ -151,7 +143,7 @@ class PeriodicActor(Actor):
             return
         self._is_waiting = True
         self.message = None
-        queue.receive(self, self.mailbox, None if due is None else due / 1000.0 - queue.now)
+        queue.receive(self, simulator.periodic_mailbox, None if due is None else due / 1000.0 - queue.now)
 
     def _take(self, message: object, now: float, simulator: Simulation) -> bool:
         """Do what the server has told; whether that means waiting."""
@@ -165,11 +157,11 @@ class PeriodicActor(Actor):
             self._probes[message.probe_id] = _Ticker(message.probe_id, trigger, now, message, armed)
         elif isinstance(message, StopCallMeLaterEvent):
             self._calls.pop(message.call_me_later_id, None)
-            simulator.queue.leave(self, simulator.server.mailbox, Stopped(message.call_me_later_id, False))
+            simulator.queue.leave(self, simulator.desk.mailbox, Stopped(message.call_me_later_id, False))
             return True
         elif isinstance(message, StopProbeEvent):
             self._probes.pop(message.probe_id, None)
-            simulator.queue.leave(self, simulator.server.mailbox, Stopped(message.probe_id, True))
+            simulator.queue.leave(self, simulator.desk.mailbox, Stopped(message.probe_id, True))
             return True
         return False
 
@@ -194,11 +186,11 @@ class PeriodicActor(Actor):
                 if ticker.probe is None:
                     calls.append((id, is_last))
                 elif id in simulator.probes:
-                    data.append((id, simulator.probes[id].measure(simulator), is_last))
+                    data.append((id, simulator.probes[id].measure(simulator.queue), is_last))
                 else:
-                    event, read = joules(ticker.probe, simulator)
+                    event, read = joules(ticker.probe, simulator.machine, simulator.queue.now)
                     data.append((id, event, is_last))
                     reads += read
         self._triggered = Triggered(calls, data)
-        self.is_posting = True
+        simulator.periodic_is_posting = True
         simulator.queue.pause(self, reads + 1)  # and one to give up receiving

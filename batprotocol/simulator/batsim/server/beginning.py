@@ -1,0 +1,65 @@
+"""What the decision component is told first: the platform, and the inputs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from batprotocol.model import (
+    Doubles,
+    ExternalEventListAndFilename,
+    Host,
+    HostProperty,
+    HostState,
+    ProfileAndId,
+    SimulationBeginsEvent,
+    WorkloadAndFilename,
+)
+from batprotocol.simulator import inputs
+from batprotocol.simulator.batsim.state.simulation import Simulation
+
+__all__ = ["beginning"]
+
+_BATSIM_VERSION: Final = "5.0.0-rc2"
+_PROTOCOL_VERSION: Final = "0.1.0"
+
+
+def beginning(simulation: Simulation) -> SimulationBeginsEvent:
+    """All submitters are there: what is told of the platform and the inputs."""
+    setup = simulation.setup
+    computing = tuple(map(_told_host, setup.platform.computation_hosts))
+    storing = tuple(map(_told_host, setup.platform.storage_hosts))
+    profiles: tuple[ProfileAndId, ...] = ()
+    if setup.features.forward_profiles_on_simulation_begins:
+        known = simulation.profiles
+        profiles = tuple(known.told(id) for id in known.known if id not in known.unusable)
+    return SimulationBeginsEvent(
+        timestamp=simulation.desk.stamp,
+        batprotocol_version=_PROTOCOL_VERSION,
+        batsim_version=_BATSIM_VERSION,
+        host_number=len(computing) + len(storing),
+        computation_host_number=len(computing),
+        computation_hosts=computing,
+        storage_host_number=len(storing),
+        storage_hosts=storing,
+        batsim_arguments=setup.arguments,
+        batsim_execution_context_json="{}",
+        workloads=tuple(WorkloadAndFilename(each.name, each.filename) for each in setup.workloads),
+        external_event_lists=tuple(
+            ExternalEventListAndFilename(each.name, each.filename) for each in setup.event_lists
+        ),
+        profiles=profiles,
+    )
+
+
+def _told_host(host: inputs.Host) -> Host:
+    return Host(
+        id=host.id,
+        name=host.name,
+        pstate=host.pstate,
+        pstate_count=len(host.speeds),
+        state=HostState.IDLE,
+        properties=tuple(HostProperty(key, value) for key, value in host.properties),
+        zone_properties=tuple(HostProperty(key, value) for key, value in host.zone_properties),
+        core_count=host.cores,
+        computation_speed=Doubles(host.speeds),
+    )

@@ -1,0 +1,97 @@
+"""Batsim's server: it takes one message at a time, and tells the decision component what has happened.
+
+It speaks when the reply to its last message has been received and nobody waits to be heard. What each message does is
+in `occurrences` (what happens in the simulation) and `decisions` (what the decision component wants).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from batprotocol.model import Message, SimulationEndsEvent
+from batprotocol.simulator.batsim.actors.submitters import Injector
+from batprotocol.simulator.batsim.server.beginning import beginning
+from batprotocol.simulator.batsim.server.decisions import DECISIONS
+from batprotocol.simulator.batsim.server.occurrences import OCCURRENCES
+from batprotocol.simulator.batsim.state.simulation import Simulation
+from batprotocol.simulator.queue.actor import Actor
+
+__all__ = ["Server"]
+
+_HANDLERS: Final[dict[type, Any]] = {**OCCURRENCES, **DECISIONS}
+
+_STARTING: Final = 0
+_HANDLING: Final = 1
+_GOING_ON: Final = 2
+
+
+class Server(Actor):
+    """See the module. What it has at hand is on the simulation's desk."""
+
+    __slots__ = ("_must_wait", "_step")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._must_wait = False
+        self._step = _STARTING
+
+    def run(self, simulator: Simulation) -> None:
+        step, desk = self._step, simulator.desk
+        if step == _HANDLING:
+            message, self.message = self.message, None
+            self._step = _GOING_ON
+            _HANDLERS[type(message)](simulator, message)
+        elif step == _STARTING:
+            self._step = _GOING_ON
+            if not desk.greetings_due:
+                desk.events.append(beginning(simulator))
+        todo = desk.todo
+        while todo:
+            if self._do(simulator, *todo.popleft()):
+                return
+        if desk.is_ending:
+            self._say_the_end(simulator)
+            if self._must_wait:
+                return
+        if desk.is_ready and not desk.mailbox.inbox and not desk.greetings_due:
+            if desk.events:
+                self._tell(simulator)
+                if self._must_wait:
+                    return
+            elif desk.is_done():
+                desk.end()
+                self._do(simulator, *todo.popleft())
+                return
+        self._step = _HANDLING
+        simulator.queue.receive(self, desk.mailbox)
+
+    def _do(self, simulator: Simulation, kind: str, argument: Any) -> bool:
+        """Do something that may take a while; whether it does."""
+        queue = simulator.queue
+        if kind == "spawn":
+            return queue.spawn(self, argument)
+        if kind == "pause":
+            queue.pause(self, argument)
+        elif simulator.periodic_is_posting and not simulator.quirks:
+            # Each would wait for the other to receive: in Batsim, nothing happens any more then.
+            queue.leave(self, simulator.periodic_mailbox, argument)
+        else:
+            queue.post(self, simulator.periodic_mailbox, argument)
+        return True
+
+    def _tell(self, simulator: Simulation) -> None:
+        """Tell the decision component what has happened."""
+        now, desk = simulator.queue.now, simulator.desk
+        desk.stamp = now
+        message = Message(now, tuple(desk.events))
+        desk.events = []
+        desk.is_ready = False
+        simulator.forget_ended()
+        self._must_wait = simulator.queue.spawn(self, (Injector(message),))
+
+    def _say_the_end(self, simulator: Simulation) -> None:
+        simulator.desk.is_ready = False
+        now = simulator.queue.now
+        simulator.is_ending = True
+        message = Message(now, (SimulationEndsEvent(timestamp=now),))
+        self._must_wait = simulator.queue.spawn(self, (Injector(message),))

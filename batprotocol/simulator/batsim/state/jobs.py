@@ -1,0 +1,125 @@
+"""Jobs: what becomes of one between its submission and its end."""
+
+from __future__ import annotations
+
+from mypy_extensions import mypyc_attr
+
+from batprotocol.model import FinalJobState, Job
+from batprotocol.simulator.batsim.state.reports import Reports
+from batprotocol.simulator.queue.actor import Actor
+from batprotocol.simulator.results import JobRow
+
+__all__ = ["SimulatedJob"]
+
+
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class SimulatedJob:
+    """A job that was submitted and has not been forgotten yet.
+
+    Attributes:
+        id: its full name.
+        job: what it asks for.
+        profile_id: the full name of its profile.
+        submission_time: in seconds.
+        is_registered: whether the decision component registered it.
+        execution: its actor while it runs, or None.
+        kill_asked: whether somebody wanted it killed.
+        starting_time: when its execution began.
+        runtime: how long it ran, once it has ended.
+        final_state: how it ended, or None.
+        return_code: what it returned.
+        allocation: its hosts as text.
+        hosts: its hosts.
+        energy: what its hosts had consumed at its start; once it has ended, what they consumed while it ran.
+    """
+
+    __slots__ = (
+        "allocation",
+        "energy",
+        "execution",
+        "final_state",
+        "hosts",
+        "id",
+        "is_registered",
+        "job",
+        "kill_asked",
+        "profile_id",
+        "return_code",
+        "runtime",
+        "starting_time",
+        "submission_time",
+    )
+
+    def __init__(self, id: str, job: Job, profile_id: str, submission_time: float, is_registered: bool) -> None:
+        self.id = id
+        self.job = job
+        self.profile_id = profile_id
+        self.submission_time = submission_time
+        self.is_registered = is_registered
+        self.execution: Actor | None = None
+        self.kill_asked = False
+        self.starting_time = 0.0
+        self.runtime = 0.0
+        self.final_state: FinalJobState | None = None
+        self.return_code = 0
+        self.allocation = ""
+        self.hosts: tuple[int, ...] = ()
+        self.energy = 0.0 if is_registered else -1.0
+
+    def begin(self, reports: Reports) -> int:
+        """Its execution begins. How many hosts' energy was read for that."""
+        now, machine = reports.queue.now, reports.machine
+        self.starting_time = now
+        calls = 0
+        if machine.has_energy:
+            calls = machine.read_all(self.hosts, now)
+            self.energy = sum([machine.energy[host] for host in self.hosts])
+            calls += reports.energy("s")
+        machine.begin_job(self.hosts, now)
+        reports.states()
+        return calls
+
+    def end(self, return_code: int, state: FinalJobState, reports: Reports) -> int:
+        """Its execution ends. How many hosts' energy was read for that."""
+        now, machine = reports.queue.now, reports.machine
+        self.return_code = return_code
+        self.final_state = state
+        self.runtime = now - self.starting_time
+        machine.end_job(self.hosts, now)
+        reports.states()
+        if not machine.has_energy:
+            return 0
+        calls = machine.read_all(self.hosts, now)
+        self.energy = sum([machine.energy[host] for host in self.hosts]) - self.energy
+        calls += reports.energy("e")
+        reports.last_end()
+        return calls
+
+    def row(self) -> JobRow:
+        """What is told of it in the end."""
+        workload, _, name = self.id.partition("!")
+        state = self.final_state
+        assert state is not None, "it has not ended"
+        if state is FinalJobState.REJECTED:
+            return JobRow(
+                job_id=name,
+                workload_name=workload,
+                profile=self.profile_id,
+                submission_time=self.submission_time,
+                requested_number_of_resources=self.job.resource_request,
+                requested_time=self.job.walltime,
+                final_state=state,
+            )
+        return JobRow(
+            job_id=name,
+            workload_name=workload,
+            profile=self.profile_id,
+            submission_time=self.submission_time,
+            requested_number_of_resources=self.job.resource_request,
+            requested_time=self.job.walltime,
+            final_state=state,
+            starting_time=self.starting_time,
+            execution_time=self.runtime,
+            allocated_resources=self.allocation,
+            consumed_energy=self.energy,
+        )

@@ -1,0 +1,125 @@
+"""What a simulation reports of itself: what the result files hold, for whoever observes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import fsum
+
+from mypy_extensions import mypyc_attr
+
+from batprotocol.model import HostState
+from batprotocol.simulator.machine.machine import Machine
+from batprotocol.simulator.queue.base import Queue
+from batprotocol.simulator.results import EnergyRow, Observer, Observers, Totals
+
+__all__ = ["Reports"]
+
+
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class Reports:
+    """Tells an observer what happens.
+
+    Args:
+        observer: whom, or None.
+        queue: the clock.
+        machine: what is reported of.
+    """
+
+    __slots__ = (
+        "_first_energy",
+        "_grouped_switches",
+        "_last_end_energy",
+        "_last_energy",
+        "_last_energy_time",
+        "_switches",
+        "_tells_states",
+        "machine",
+        "observer",
+        "queue",
+    )
+
+    def __init__(self, observer: Observer | None, queue: Queue, machine: Machine) -> None:
+        self.observer = observer
+        self.queue = queue
+        self.machine = machine
+        self._first_energy: float | None = None
+        self._last_end_energy: float | None = None
+        self._last_energy: list[float] = []
+        self._last_energy_time = 0.0
+        self._switches = 0
+        self._grouped_switches = 0
+        self._tells_states = _wants_states(observer)
+
+    def states(self) -> None:
+        """What the hosts do has changed."""
+        if self._tells_states and self.observer is not None:
+            self.observer.machine_states(self.machine.row(self.queue.now))
+
+    def pstates(self, hosts: Iterable[int], pstate: int | None) -> None:
+        """The power states of hosts are this one, or each its own."""
+        if self.observer is not None:
+            for row in self.machine.pstate_rows(hosts, pstate, self.queue.now):
+                self.observer.pstates_changed(row)
+
+    def switches(self, hosts: int) -> None:
+        """So many hosts are asked to switch together."""
+        self._switches += hosts
+        self._grouped_switches += 1
+
+    def first_submission(self) -> int:
+        """A workload submits its first jobs. How many hosts' energy was read for that."""
+        if not self.machine.has_energy:
+            return 0
+        calls = self.machine.read_all(range(len(self.machine.hosts)), self.queue.now)
+        if self._first_energy is None:
+            self._first_energy = sum(self.machine.energy)
+        return calls
+
+    def energy(self, event_type: str) -> int:
+        """Read the energy of all hosts. How many were read for that."""
+        machine, now = self.machine, self.queue.now
+        if not machine.has_energy:
+            return 0
+        calls = machine.read_all(range(len(machine.hosts)), now)
+        passed = now - self._last_energy_time
+        if self.observer is not None:
+            energy = fsum(machine.energy)
+            # Batsim sums with more digits than a double has: rows can be close, and the difference small.
+            power = fsum([*machine.energy, *[-before for before in self._last_energy]]) / passed if passed > 0 else None
+            self.observer.energy_read(EnergyRow(now, energy, event_type, machine.least_watts(), power))
+            self._last_energy = machine.energy.copy()
+        self._last_energy_time = now
+        return calls
+
+    def last_end(self) -> None:
+        """A job has ended, and the energy of all hosts was read for that."""
+        self._last_end_energy = sum(self.machine.energy)
+
+    def finish(self, complete: bool) -> None:
+        """The simulation is over."""
+        if self.observer is None:
+            return
+        first, last = self._first_energy, self._last_end_energy
+        times = self.machine.state_times
+        self.observer.ended(
+            Totals(
+                consumed_joules=0.0 if first is None or last is None else last - first,
+                nb_computing_machines=len(self.machine.hosts),
+                nb_machine_switches=self._switches,
+                nb_grouped_switches=self._grouped_switches,
+                time_sleeping=times[HostState.SLEEPING],
+                time_switching_on=times[HostState.SWITCHING_ON],
+                time_switching_off=times[HostState.SWITCHING_OFF],
+                time_idle=times[HostState.IDLE],
+                time_computing=times[HostState.COMPUTING],
+                simulation_time=self.queue.now,
+                complete=complete,
+            )
+        )
+
+
+def _wants_states(observer: Observer | None) -> bool:
+    """Whether somebody listens to what the hosts do: rows that nobody sees need not be made."""
+    if isinstance(observer, Observers):
+        return any(map(_wants_states, observer.observers))
+    return observer is not None and type(observer).machine_states is not Observer.machine_states

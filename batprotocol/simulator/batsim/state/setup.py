@@ -1,0 +1,75 @@
+"""What a simulation is made of, and what never changes while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mypy_extensions import mypyc_attr
+
+from batprotocol.model import EDCRequestedSimulationFeatures
+from batprotocol.simulator.inputs import ExternalEventList, Platform, Workload
+
+__all__ = ["Setup"]
+
+
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class Setup:
+    """What a simulation is made of.
+
+    Args:
+        platform: hosts and network.
+        workloads: what is submitted.
+        event_lists: what happens besides.
+        arguments: what the decision component is told of the command line.
+        features: what it has asked for.
+        quirks: whether what looks unintended in Batsim is done, too.
+        is_batsim: whether only what that Batsim knows is known.
+    """
+
+    __slots__ = (
+        "_host_names",
+        "_static_ids",
+        "arguments",
+        "event_lists",
+        "features",
+        "is_batsim",
+        "platform",
+        "quirks",
+        "workloads",
+    )
+
+    def __init__(
+        self,
+        platform: Platform,
+        workloads: Sequence[Workload],
+        event_lists: Sequence[ExternalEventList],
+        arguments: tuple[str, ...],
+        features: EDCRequestedSimulationFeatures,
+        quirks: bool,
+        is_batsim: bool,
+    ) -> None:
+        self.platform = platform
+        self.workloads = workloads
+        self.event_lists = event_lists
+        self.arguments = arguments
+        self.features = features
+        self.quirks = quirks
+        self.is_batsim = is_batsim
+        self._static_ids: frozenset[str] | None = None
+        self._host_names: dict[str, int] | None = None
+
+    def has_workload(self, name: str) -> bool:
+        """Whether a workload has this name."""
+        return any(workload.name == name for workload in self.workloads)
+
+    def has_static_job(self, job_id: str) -> bool:
+        """Whether a job of this name is in a workload, submitted or not."""
+        if self._static_ids is None:
+            self._static_ids = frozenset(each.id for workload in self.workloads for each in workload)
+        return job_id in self._static_ids
+
+    def host_named(self, name: str) -> int | None:
+        """The number of a host, or None if there is none of this name."""
+        if self._host_names is None:
+            self._host_names = {host.name: host.id for host in self.platform.hosts}
+        return self._host_names.get(name)

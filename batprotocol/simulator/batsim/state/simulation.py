@@ -1,0 +1,170 @@
+"""The state of one simulation, which all its actors share: plain values, which can be copied and pickled."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from mypy_extensions import mypyc_attr
+
+from batprotocol.errors import RuleViolation
+from batprotocol.model import Message
+from batprotocol.simulator.batsim.state.desk import Desk
+from batprotocol.simulator.batsim.state.jobs import SimulatedJob
+from batprotocol.simulator.batsim.state.probes import Probe
+from batprotocol.simulator.batsim.state.profiles import Profiles
+from batprotocol.simulator.batsim.state.reports import Reports
+from batprotocol.simulator.batsim.state.rules import Refusals
+from batprotocol.simulator.batsim.state.setup import Setup
+from batprotocol.simulator.machine.machine import Machine
+from batprotocol.simulator.queue.actor import Actor, Mailbox
+from batprotocol.simulator.queue.base import Queue
+from batprotocol.simulator.results import Observer
+
+__all__ = ["Listener", "Simulation"]
+
+
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class Listener(Actor):
+    """Who has told the decision component a message, and waits for the reply."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def hear(self, reply: Message) -> None:
+        """The decision component has replied."""
+
+
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class Simulation:
+    """What the actors of a simulation share.
+
+    Args:
+        setup: what it is made of.
+        queue: the clock, and all that will happen.
+        observer: whom to tell what the result files hold.
+        server: the actor in the middle.
+        periodic: the actor of periodic calls and probes.
+
+    Attributes:
+        machine: hosts and links.
+        desk: what the server has at hand.
+        periodic_mailbox: where the actor of periodic calls and probes receives.
+        periodic_is_posting: whether it waits for the server to receive what it tells.
+        refusals: makes what is raised when a decision cannot be done.
+        profiles: what jobs can run.
+        probes: the probes that only the rule set "protocol" knows, by id.
+        jobs: the jobs that were submitted and are not forgotten, by full name.
+        reports: what the observer is told.
+        has_spoken: whether there is a message for the decision component.
+        is_ending: whether that is the last one.
+    """
+
+    __slots__ = (
+        "_ended",
+        "_listener",
+        "_message",
+        "desk",
+        "has_spoken",
+        "is_batsim",
+        "is_ending",
+        "jobs",
+        "machine",
+        "periodic_is_posting",
+        "periodic_mailbox",
+        "probes",
+        "profiles",
+        "queue",
+        "quirks",
+        "refusals",
+        "reports",
+        "setup",
+    )
+
+    def __init__(self, setup: Setup, queue: Queue, observer: Observer | None, server: Actor, periodic: Actor) -> None:
+        self.setup = setup
+        self.queue = queue
+        self.machine: Machine = queue.machine
+        self.quirks = setup.quirks
+        self.is_batsim = setup.is_batsim
+        self.desk = Desk(server, len(setup.workloads), len(setup.event_lists), setup.features.dynamic_registration)
+        self.periodic_mailbox = Mailbox(periodic)
+        self.periodic_is_posting = False
+        self.refusals = Refusals()
+        self.profiles = Profiles(self.refusals)
+        self.probes: dict[str, Probe] = {}
+        self.jobs: dict[str, SimulatedJob] = {}
+        self.reports = Reports(observer, queue, self.machine)
+        self.has_spoken = False
+        self.is_ending = False
+        self._message: Message | None = None
+        self._listener: Listener | None = None
+        self._ended: list[SimulatedJob] = []
+
+    # Turns
+
+    def speak(self, message: Message, listener: Listener) -> None:
+        """There is a message for the decision component, whose reply goes to this listener."""
+        self._message = message
+        self._listener = listener
+        self.has_spoken = True
+        self.refusals.number += 2
+
+    def go_on(self, reply: Message | None = None) -> Message | None:
+        """The next message for the decision component, or None if nothing can happen any more."""
+        self.has_spoken = False
+        listener, self._listener = self._listener, None
+        if reply is not None and listener is not None:
+            listener.hear(reply)
+            listener.run(self)
+        if not self.queue.run(self):
+            return None
+        message, self._message = self._message, None
+        return message
+
+    def why_stuck(self) -> RuleViolation:
+        """What is raised when nothing can happen any more."""
+        waiting = [job.id for job in self.jobs.values() if job.final_state is None]
+        rule = "simulation.stuck-jobs"
+        if waiting:
+            text = f"nothing can happen any more, and {len(waiting)} jobs wait: {', '.join(waiting[:3])}"
+        elif self.desk.registration_is_open:
+            rule, text = "simulation.stuck-registration", "nothing can happen any more, and registration is open"
+        else:
+            text = f"nothing can happen any more, and nobody tells of the end of {', '.join(list(self.jobs)[:3])}"
+        return self.refusals.refusal(rule, text, "deadlock")
+
+    def refusal(self, rule: str, text: str) -> RuleViolation:
+        """What is raised when a decision cannot be done."""
+        return self.refusals.refusal(rule, text)
+
+    # Jobs and probes
+
+    def add_job(self, job: SimulatedJob) -> None:
+        """A new job."""
+        self.jobs[job.id] = job
+        self.desk.unfinished += 1
+
+    def finish_job(self, job: SimulatedJob) -> None:
+        """A job has ended or was rejected, and is to be forgotten once the decision component was told."""
+        self.desk.unfinished -= 1
+        self._ended.append(job)
+        observer = self.reports.observer
+        if observer is not None:
+            observer.job_ended(job.row())
+
+    def forget_ended(self) -> None:
+        """The decision component is told now of all jobs that have ended."""
+        features = self.setup.features
+        loses = self.is_batsim and features.dynamic_registration and not features.profile_reuse
+        for job in self._ended:
+            self.jobs.pop(job.id, None)
+            if loses:
+                self.profiles.lose(job.profile_id, job.id)
+        self._ended.clear()
+
+    def end_probe(self, probe_id: str) -> None:
+        """A probe measures no more."""
+        self.desk.probes.discard(probe_id)
+        probe = self.probes.pop(probe_id, None)
+        if probe is not None:
+            self.machine.meters.remove(probe)
