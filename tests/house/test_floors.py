@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,8 @@ def module_of(path: Path) -> str:
 
 
 MODULES = {module_of(path) for path in SOURCES}
+EXTENSIONS = {"batprotocol.hosts._pool", "batprotocol.sockets._link", "batprotocol.wire._native"}
+"""The modules in C."""
 
 
 def room_of(module: str, house: str = "batprotocol") -> str:
@@ -67,10 +70,11 @@ def imported(path: Path) -> Iterator[tuple[int, str]]:
             assert node.level == 0, f"{path.name}:{node.lineno} imports relatively"
             module = node.module or ""
             if module.split(".")[0] == "batprotocol":
-                inner = (f"{module}.{alias.name}" for alias in node.names)
-                yield from (
-                    (node.lineno, each if each in MODULES or each == "batprotocol.fb" else module) for each in inner
-                )
+                for each in (f"{module}.{alias.name}" for alias in node.names):
+                    if each in MODULES or each == "batprotocol.fb":
+                        yield node.lineno, each
+                    elif each not in EXTENSIONS:
+                        yield node.lineno, module
 
 
 def test_every_room_has_its_floor() -> None:
@@ -129,6 +133,40 @@ def test_families_of_commands_stand_on_one_another_only_downwards() -> None:
             if room_of(module) == "cli":
                 other = room_of(module, "batprotocol.cli")
                 assert other == family or CLI[other] < CLI[family], f"{path}:{line} imports {module}"
+
+
+PACKAGES = sorted({module_of(path) for path in SOURCES if path.name == "__init__.py"} - {"batprotocol"})
+CIRCULAR = {"batprotocol.legacy.translate"}
+"""The folders that have not found their floors yet."""
+
+
+def within(package: str) -> dict[str, set[str]]:
+    """Which modules and folders of a folder import which others of it, for type checkers alone and in functions, too.
+
+    The folder itself, which exports what others import from there, is "".
+    """
+    found: dict[str, set[str]] = {}
+    inside = [path for path in SOURCES if f"{module_of(path)}.".startswith(f"{package}.")]
+    for path in inside:
+        name = room_of(module_of(path), package)
+        for _, module in imported(path):
+            if f"{module}.".startswith(f"{package}."):
+                found.setdefault(name, set()).add(room_of(module, package))
+    return {name: others - {name} for name, others in found.items()}
+
+
+def circle_in(package: str) -> list[str]:
+    """The members of a circle in a folder, if there is one."""
+    try:
+        TopologicalSorter(within(package)).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_folder_has_a_circle(package: str) -> None:
+    assert bool(circle_in(package)) == (package in CIRCULAR), circle_in(package)
 
 
 OUTSIDE = {"asyncio", "io", "pathlib", "select", "selectors", "shutil", "socket", "subprocess", "tempfile"}
