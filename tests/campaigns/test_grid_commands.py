@@ -158,7 +158,8 @@ def test_simulate_takes_a_plan_tells_and_draws(tmp_path: Path) -> None:
     assert json.loads(done.out)["campaigns"][0]["terminated"] == 2
     done = run_here("grid", "simulate", tmp_path / "plan.json", "-o", tmp_path / "report")
     assert (done.status, done.err) == (0, "")
-    assert "tasks: 2 (2 ended well)" in done.out
+    assert done.out.startswith("hosts: 5 in 2 clusters\ntasks: 2 (2 ended well)\nthe campaign's own time: ")
+    assert "before it" not in done.out
     assert (tmp_path / "report" / "grid.png").read_bytes().startswith(b"\x89PNG")
     assert b"<svg" in (tmp_path / "report" / "grid.svg").read_bytes()
     report = json.loads((tmp_path / "report" / "report.json").read_text())

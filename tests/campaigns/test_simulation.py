@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,8 @@ from batprotocol.campaigns.loop import Cycle
 from batprotocol.campaigns.model import CampaignState, Regulator, Settings
 from batprotocol.campaigns.simulation import CampaignPlan, GridPlan, GridScheduler, read_plan
 from batprotocol.campaigns.simulation.local_queue import LocalJob, LocalQueue
-from batprotocol.campaigns.simulation.report import report_of
+from batprotocol.campaigns.simulation.plots import draw
+from batprotocol.campaigns.simulation.report import Regulation, regulation_of, report_of
 from batprotocol.campaigns.simulation.scheduler import WORKLOAD
 from batprotocol.campaigns.simulation.study import Case, run_case
 from batprotocol.campaigns.simulation.workload import local_workload
@@ -247,3 +249,61 @@ def test_the_trends_that_were_measured() -> None:
     assert killed > 5
     assert 0 < long.lost / killed < 0.6 * 6.0 * 15.0
     assert long.peak < reports[1.0].peak
+
+
+@pytest.mark.slow
+def test_a_report_tells_the_campaigns_own_time() -> None:
+    """What went on before the campaign was submitted is neither its time nor its cycles."""
+    plan = GridPlan(
+        clusters={"a": 4, "b": 4},
+        cycle=10.0,
+        campaigns=(msgspec.structs.replace(campaign(16, seconds=15.0), submission_time=200.0),),
+        settings=Settings(finalize=False),
+        stop=True,
+    )
+    scheduler = GridScheduler(plan)
+    simulate(Platform.homogeneous(8), [local_workload(2, 3000.0, seed=1)], scheduler)
+    report = report_of(scheduler)
+    assert (report.hosts, report.warm_up_cycles) == (8, 20)
+    assert report.began is not None
+    assert report.duration is not None
+    assert 200.0 <= report.began < 211.0
+    assert 2 <= report.cycles <= report.duration / 10.0 + 3
+    assert report.over >= report.began + report.duration
+
+
+@pytest.mark.slow
+def test_a_plot_shows_the_campaigns_time_and_all_hosts() -> None:
+    case = Case(length=1.0, jobs=40, clusters=2, hosts=8, warm_up=900.0)
+    regulation: list[Regulation] = []
+    rates: dict[tuple[int, str], float] = {}
+    report, scheduler = run_case(case, lambda cycle: regulation.extend(regulation_of(cycle, rates)))
+    usage = {name: cluster.usage.points for name, cluster in scheduler.clusters.items()}
+    figure = draw(report, usage, regulation)
+    assert report.duration is not None
+    *over_time, areas = figure.axes
+    for axis in over_time:
+        first, last = axis.get_xlim()
+        assert axis.get_xlabel() == "seconds since the first campaign was submitted"
+        assert first == pytest.approx(-0.1 * report.duration)
+        assert last == pytest.approx(1.02 * report.duration)
+        for line in axis.get_lines()[:2]:
+            assert all(first <= time <= last for time in line.get_xdata()), "times before are cut"
+    dashed = over_time[0].get_lines()[0]
+    assert dashed.get_label() == "all 16 hosts"
+    assert list(dashed.get_ydata()) == [16, 16]
+    assert [label.get_text() for label in areas.get_xticklabels()] == ["c1", "c2"]
+    campaigns = over_time[0].collections[1].get_paths()[0].vertices
+    at = campaigns[:, 0]
+    assert 0.9 * report.duration < at.max() - at[campaigns[:, 1] > 0].min()
+
+
+@pytest.mark.slow
+def test_without_a_campaign_all_time_is_drawn() -> None:
+    scheduler = GridScheduler(GridPlan(clusters={"a": 4}, stop=False))
+    simulate(Platform.homogeneous(4), [local_workload(4, 500.0, seed=1)], scheduler)
+    report = report_of(scheduler)
+    assert (report.began, report.duration, report.cycles) == (None, None, 0)
+    figure = draw(report, {"a": scheduler.clusters["a"].usage.points}, [])
+    assert figure.axes[0].get_xlabel() == "simulated seconds"
+    assert figure.axes[0].get_xlim() == (0.0, pytest.approx(1.02 * report.over))

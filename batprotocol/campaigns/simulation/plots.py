@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,9 +13,12 @@ from batprotocol.campaigns.simulation.report import GridReport, Regulation
 from batprotocol.campaigns.simulation.usage import UsagePoint
 from batprotocol.errors import PackageMissing
 
-__all__ = ["FORMATS", "write_plots"]
+__all__ = ["FORMATS", "draw", "write_plots"]
 
 FORMATS = ("png", "svg")
+_BEFORE = 0.1
+"""How much of the time before the campaigns is drawn, as a share of theirs."""
+_MOST_NAMED = 12
 
 
 def write_plots(
@@ -34,20 +38,11 @@ def write_plots(
     Raises:
         PackageMissing: matplotlib is not installed.
     """
-    try:
-        import matplotlib
-    except ImportError:
-        raise PackageMissing("plots need the package matplotlib: pip install 'batprotocol[plots]'") from None
-    matplotlib.use("agg")
+    figure = draw(report, usage, regulation)
+    import matplotlib
     from matplotlib import pyplot
 
     with matplotlib.rc_context({"svg.hashsalt": "batprotocol"}):
-        figure: Any
-        figure, ((resources, waiting), (rates, areas)) = pyplot.subplots(2, 2, figsize=(12, 7), layout="constrained")
-        _draw_resources(resources, usage)
-        _draw_waiting(waiting, usage)
-        _draw_regulation(rates, regulation)
-        _draw_areas(areas, report)
         Path(folder).mkdir(parents=True, exist_ok=True)
         paths = [Path(folder) / f"grid.{format}" for format in FORMATS]
         for path in paths:
@@ -56,7 +51,51 @@ def write_plots(
     return paths
 
 
-def _draw_resources(axis: Any, usage: Mapping[str, Sequence[UsagePoint]]) -> None:
+def draw(report: GridReport, usage: Mapping[str, Sequence[UsagePoint]], regulation: Sequence[Regulation]) -> Any:
+    """The figure that `write_plots` writes: resources, waiting jobs and regulation over time, and areas.
+
+    Raises:
+        PackageMissing: matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+    except ImportError:
+        raise PackageMissing("plots need the package matplotlib: pip install 'batprotocol[plots]'") from None
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    shown = _Time(report)
+    figure: Any
+    figure, ((resources, waiting), (rates, areas)) = pyplot.subplots(2, 2, figsize=(12, 7), layout="constrained")
+    _draw_resources(resources, usage, report.hosts, shown)
+    _draw_waiting(waiting, usage, shown)
+    _draw_regulation(rates, regulation, shown)
+    _draw_areas(areas, report)
+    return figure
+
+
+class _Time:
+    """The time that is drawn: that of the campaigns, from the submission of the first on, and a little before it.
+
+    Without any campaign, it is all the time that there is.
+    """
+
+    def __init__(self, report: GridReport) -> None:
+        self.zero = report.began or 0.0
+        ended = None if report.began is None else report.ended
+        span = (report.over if ended is None else ended) - self.zero
+        self.last = 1.02 * span or 1.0
+        self.first = max(-self.zero, -_BEFORE * span)
+        self.words = "seconds since the first campaign was submitted" if report.began else "simulated seconds"
+
+    def cut(self, times: Sequence[float]) -> tuple[list[float], slice]:
+        """The times to be drawn, on the axis, and where they are: with the last one before and the first one after."""
+        moved = [time - self.zero for time in times]
+        begin, end = max(0, bisect_right(moved, self.first) - 1), bisect_left(moved, self.last) + 1
+        return [min(max(time, self.first), self.last) for time in moved[begin:end]], slice(begin, end)
+
+
+def _draw_resources(axis: Any, usage: Mapping[str, Sequence[UsagePoint]], hosts: int, shown: _Time) -> None:
     """Who uses how many resources, over all clusters."""
     times = sorted({point.time for points in usage.values() for point in points})
     local, campaigns = [0] * len(times), [0] * len(times)
@@ -67,23 +106,29 @@ def _draw_resources(axis: Any, usage: Mapping[str, Sequence[UsagePoint]]) -> Non
                 place += 1
             local[number] += points[place].local
             campaigns[number] += points[place].campaigns
-    axis.stackplot(times, local, campaigns, labels=("local jobs", "campaigns"), step="post", linewidth=0)
-    _dress(axis, "resources used", legend=True)
+    drawn, part = shown.cut(times)
+    labels = ("local jobs", "campaigns")
+    axis.stackplot(drawn, local[part], campaigns[part], labels=labels, step="post", linewidth=0)
+    axis.axhline(hosts, color="black", linestyle="--", linewidth=1, label=f"all {hosts:,} hosts")
+    _dress(axis, "resources used", shown, legend=True)
 
 
-def _draw_waiting(axis: Any, usage: Mapping[str, Sequence[UsagePoint]]) -> None:
+def _draw_waiting(axis: Any, usage: Mapping[str, Sequence[UsagePoint]], shown: _Time) -> None:
     for name, points in usage.items():
-        axis.step([point.time for point in points], [point.waiting for point in points], where="post", label=name)
-    _dress(axis, "jobs of campaigns that wait", legend=True)
+        drawn, part = shown.cut([point.time for point in points])
+        axis.step(drawn, [point.waiting for point in points[part]], where="post", label=name)
+    axis.yaxis.get_major_locator().set_params(integer=True)
+    _dress(axis, "jobs of campaigns that wait", shown, legend=len(usage) <= _MOST_NAMED)
 
 
-def _draw_regulation(axis: Any, regulation: Sequence[Regulation]) -> None:
+def _draw_regulation(axis: Any, regulation: Sequence[Regulation], shown: _Time) -> None:
     lines: dict[str, list[Regulation]] = defaultdict(list)
     for each in regulation:
         lines[f"{each.campaign} on {each.cluster}"].append(each)
     for name, points in lines.items():
-        axis.step([point.time for point in points], [point.value for point in points], where="post", label=name)
-    _dress(axis, "ratio, or jobs a cycle", legend=0 < len(lines) <= 12)
+        drawn, part = shown.cut([point.time for point in points])
+        axis.step(drawn, [point.value for point in points[part]], where="post", label=name)
+    _dress(axis, "ratio, or jobs a cycle", shown, legend=0 < len(lines) <= _MOST_NAMED)
 
 
 def _draw_areas(axis: Any, report: GridReport) -> None:
@@ -100,9 +145,10 @@ def _draw_areas(axis: Any, report: GridReport) -> None:
     axis.legend(fontsize=8)
 
 
-def _dress(axis: Any, title: str, *, legend: bool) -> None:
+def _dress(axis: Any, title: str, shown: _Time, *, legend: bool) -> None:
     axis.set_title(title, fontsize=10)
-    axis.set_xlabel("simulated seconds")
+    axis.set_xlabel(shown.words)
+    axis.set_xlim(shown.first, shown.last)
     axis.set_ylim(bottom=0)
     axis.grid(alpha=0.3)
     if legend:

@@ -66,14 +66,23 @@ class GridReport(Record, frozen=True, kw_only=True):
         campaigns: how far the campaigns came.
         began: when the first campaign was submitted, in simulated seconds; None if none was.
         ended: when the last task of all ended; None if one has not.
-        cycles: how many cycles there were.
+        over: when the simulation was over, or the clusters had nothing to do any more.
+        warm_up_cycles: how many cycles there were before the first campaign was submitted.
+        cycles: how many there were from then on.
     """
 
     clusters: tuple[ClusterReport, ...]
     campaigns: tuple[CampaignStatus, ...]
     began: float | None
     ended: float | None
+    over: float
+    warm_up_cycles: int
     cycles: int
+
+    @property
+    def hosts(self) -> int:
+        """How many hosts the clusters have."""
+        return sum(cluster.hosts for cluster in self.clusters)
 
     @property
     def harvested(self) -> float | None:
@@ -111,6 +120,8 @@ def report_of(scheduler: GridScheduler) -> GridReport:
         campaigns=scheduler.store.campaigns(ended=True),
         began=min(begun.values(), default=None),
         ended=scheduler.ended_at,
+        over=max((cluster.usage.points[-1].time for cluster in scheduler.clusters.values()), default=0.0),
+        warm_up_cycles=scheduler.warm_up_cycles,
         cycles=scheduler.cycles,
     )
 

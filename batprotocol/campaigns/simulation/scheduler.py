@@ -58,7 +58,8 @@ class GridScheduler(Scheduler):
         ended_at: when the last campaign ended, in simulated seconds; None if one has not.
         begun: what was used when the first campaign was submitted, by the names of the clusters.
         drained: what was used when the last task was given to a cluster; empty if that has not happened.
-        cycles: how many cycles there were.
+        warm_up_cycles: how many cycles there were before the first campaign was submitted.
+        cycles: how many there were from then on.
     """
 
     version = "1"
@@ -70,7 +71,7 @@ class GridScheduler(Scheduler):
         self.ended_at: float | None = None
         self.begun: dict[str, Measure] = {}
         self.drained: dict[str, Measure] = {}
-        self.cycles = 0
+        self.warm_up_cycles = self.cycles = 0
         self._watch = watch
         self.store = Store("sqlite://")
         self._own: dict[str, SimulatedCluster] = {}  # the cluster of each job of the workloads
@@ -194,10 +195,13 @@ class GridScheduler(Scheduler):
 
     def _measure(self, done: Cycle) -> None:
         """Take the measures of the time in which there was something to start."""
-        self.cycles += 1
         pending = sum(each.pending for each in done.grid.campaigns) - len(done.launched)
         if done.grid.campaigns and not self.begun:
             self.begun = self._measures()
+        if self.begun:
+            self.cycles += 1
+        else:
+            self.warm_up_cycles += 1
         if pending > 0 or self._coming:
             self.drained = {}
         elif not self.drained:

@@ -100,9 +100,18 @@ def _lines(report: Any) -> list[str]:
     """The report as text."""
     done = sum(each.terminated for each in report.campaigns)
     total = sum(each.total for each in report.campaigns)
-    lines = [f"tasks: {total:,} ({done:,} ended well)", f"cycles: {report.cycles:,}"]
-    if report.duration is not None:
-        lines.append(f"time to the end: {report.duration:,.0f} s")
+    clusters = f"in {len(report.clusters)} clusters" if len(report.clusters) > 1 else "in one cluster"
+    lines = [f"hosts: {report.hosts:,} {clusters}", f"tasks: {total:,} ({done:,} ended well)"]
+    if report.began is not None:
+        whose = "the campaign's own time" if len(report.campaigns) == 1 else "the campaigns' own time"
+        end = report.over if report.ended is None else report.ended
+        lines.append(f"{whose}: {end - report.began:,.0f} s, {report.cycles:,} cycles")
+        if report.ended is None:
+            lines[-1] += "; then what was left was given up"
+        if report.warm_up_cycles:
+            lines.append(
+                f"before it: {report.began:,.0f} s, {report.warm_up_cycles:,} cycles of the clusters' own jobs"
+            )
     if report.harvested is not None and report.load is not None:
         lines.append(f"load of the clusters' own jobs: {100 * report.load:.1f}%")
         lines.append(f"idle resources harvested: {100 * report.harvested:.1f}%")
