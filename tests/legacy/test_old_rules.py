@@ -114,8 +114,11 @@ def test_what_goes_wrong_in_runs_is_told_where_the_messages_tell() -> None:
     ended = {run.name: check([data for _, data in run.messages]) for run in old_runs() if "abort" in run.result}
     foreseen = {name: {violation.rule for violation in found} for name, found in ended.items() if found}
     assert foreseen == {
+        "batsched-random__delays__default": {"alloc.busy"},
         "changestate__test_delays__kill_reason": {"job.state"},
         "changestate__test_delays__rejected": {"job.state"},
+        "dyn__empty__composed_crash": {"job.composed"},
+        "dyn__empty__early_continue": {"register.disabled"},
         "dyn__empty__noack_profile_gc": {"register.job", "job.unknown"},
         "killafter__killend__at5": {"job.forgotten"},
         "killafter__test_long_workload__3s": {"call.past"},
@@ -139,12 +142,15 @@ def reply(*events: tuple[float, str, dict[str, Any]]) -> bytes:
     return json.dumps({"now": 1.0, "events": said}).encode()
 
 
-PROFILE = {"workload_name": "d", "profile_name": "p", "profile": {"type": "delay"}}
+PROFILE = {"workload_name": "d", "profile_name": "p", "profile": {"type": "delay", "delay": 1}}
 MORE: dict[str, list[bytes]] = {
     "message.order": [reply((1.0, "REJECT_JOB", {"job_id": "w0!1"}), (0.5, "CALL_ME_LATER", {"timestamp": 9}))],
     "job.not-submitted": [reply(*[(1.0, "EXECUTE_JOB", {"job_id": "w0!1", "alloc": "0"})] * 2)],
-    "alloc.busy": [
-        reply(*[(0.0, "EXECUTE_JOB", {"job_id": f"w0!{number}", "alloc": "0"}) for number in (1, 2)]),
+    "hosts.busy": [
+        reply(
+            (0.0, "EXECUTE_JOB", {"job_id": "w0!1", "alloc": "0"}),
+            (0.0, "SET_RESOURCE_STATE", {"resources": "0", "state": "13"}),
+        ),
     ],
     "register.twice": [reply(*[(1.0, "REGISTER_PROFILE", PROFILE)] * 2)],
     "batsim.odd": [NOTHING, reply((1.0, "JOB_COMPLETED", {"job_id": "w0!9"}))],
@@ -155,7 +161,8 @@ MORE: dict[str, list[bytes]] = {
 def test_what_the_verdicts_leave_out(rule: str) -> None:
     conversation = Conversation("batsim-4.2.1")
     second = SUBMITTED.replace(b"w0!1", b"w0!2")
-    for message in (old_run("dyn__empty__noack").messages[0][1], NOTHING, SUBMITTED, NOTHING, second):
+    run = old_run("energy__energy__E" if rule == "hosts.busy" else "dyn__empty__noack")
+    for message in (run.messages[0][1], NOTHING, SUBMITTED, NOTHING, second):
         assert conversation.feed(message) == []
     assert rule in {violation.rule for message in MORE[rule] for violation in conversation.feed(message)}
 

@@ -10,11 +10,13 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from batprotocol.errors import DecodeError, EncodeError, shown
-from batprotocol.legacy.conversation.heard import HEARD
+from batprotocol.legacy.conversation.json.heard import HEARD
+from batprotocol.legacy.conversation.json.members import Members, members_of
+from batprotocol.legacy.conversation.json.said import SAID, SIZES
+from batprotocol.legacy.conversation.numbers import printable
 from batprotocol.legacy.conversation.rules import CATALOGUE, RULE_SETS, Violation
-from batprotocol.legacy.conversation.said import SAID, SIZES
-from batprotocol.legacy.conversation.state import State
-from batprotocol.legacy.json import careful, codec
+from batprotocol.legacy.conversation.state import State, Unfit
+from batprotocol.legacy.json import codec
 from batprotocol.legacy.json import events as e
 from batprotocol.legacy.json.versions import rows_of
 from batprotocol.legacy.text import codec as text_codec
@@ -25,8 +27,6 @@ from batprotocol.model import Direction
 __all__ = ["Conversation", "check", "rule_set_of"]
 
 _VERSIONS: Final = {"batsim-1.4.0": (1, 4, 0), "batsim-2.0.0": (2, 0, 0), "batsim-4.2.1": (4, 2, 1), "text-3": (1, 4)}
-_LARGEST_TIME: Final = 1e300
-"""Batsim prints times into a buffer that larger ones do not fit into."""
 
 
 def rule_set_of(first: bytes) -> str:
@@ -108,13 +108,12 @@ class Conversation:
             return message, []
         if self._speaker is Direction.BATSIM_TO_EDC:
             return codec.decode(data, _VERSIONS[state.rule_set]), []
-        careful.parsed(data)  # no commas too many
-        found = careful.first_members(data)
+        found = members_of(data)
         return _message_of(found), found["events"]
 
     def _times(self, message: e.Message, state: State) -> None:
         last = float("-inf")
-        if abs(message.now) > _LARGEST_TIME:
+        if message.now > 0 and not printable(message.now):
             state.report("message.time", "now", f"{message.now} is too large to be printed")
         for index, event in enumerate(message.events):
             path = f"events[{index}].timestamp"
@@ -126,7 +125,7 @@ class Conversation:
 
     def _hear(self, message: e.Message, state: State) -> None:
         state.now = state.clock = message.now
-        state.executed_now.clear()
+        state.killing.clear()
         for event in message.events:
             take = HEARD.get(type(event))
             if take is not None:
@@ -135,22 +134,28 @@ class Conversation:
     def _judge(self, message: e.Message, entries: list[Any], state: State) -> None:
         if state.major == 0:
             entries = [_entry(event) for event in message.events]
+        state.registration_closed = state.registration_ended
         for index, entry in enumerate(entries):
             kind, data, path = entry["type"], entry["data"], f"events[{index}].data"
+            if entry["timestamp"] > state.clock:  # Batsim waits until then, and does meanwhile what was said before
+                state.clock, state.registration_closed = entry["timestamp"], state.registration_ended
             judge = SAID.get(kind)
             row = rows_of(_VERSIONS[state.rule_set]).get(kind)
             if judge is None or row is None or Direction.EDC_TO_BATSIM not in row.directions:
                 state.report("event.unknown", f"events[{index}].type", f"there is no event {shown(kind)}")
                 continue
-            if not isinstance(data, dict):
+            if not isinstance(data, Members):
                 state.report("event.form", path, f"expected an object, found {shown(data)}")
                 continue
             sizes = SIZES.get(kind)
-            if sizes is not None and len(data) not in sizes and state.major:
+            if sizes is not None and data.count not in sizes and state.major:
                 expected = " or ".join(map(str, sizes))
-                state.report("event.form", path, f"expected {expected} members, found {len(data)}")
+                state.report("event.form", path, f"expected {expected} members, found {data.count}")
                 continue
-            judge(state, data, path, entry["timestamp"])
+            try:
+                judge(state, data, path, entry["timestamp"])
+            except Unfit as fault:
+                state.report(fault.rule, fault.path, fault.text)
 
 
 def _message_of(found: Any) -> e.Message:
@@ -182,9 +187,9 @@ def _message_of(found: Any) -> e.Message:
 def _entry(event: e.Event) -> Any:
     """An event that was said in text, as JSON has it."""
     try:
-        return careful.parsed(codec.encode(e.Message(event.timestamp, (event,)), (1, 4)))[0]["events"][0]
+        return members_of(codec.encode(e.Message(event.timestamp, (event,)), (1, 4)))["events"][0]
     except EncodeError as error:  # who says it is not the scheduler
-        return {"timestamp": event.timestamp, "type": str(error), "data": {}}
+        return {"timestamp": event.timestamp, "type": str(error), "data": Members([])}
 
 
 def check(messages: Iterable[bytes], rules: str = "") -> list[Violation]:

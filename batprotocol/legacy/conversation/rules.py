@@ -65,6 +65,12 @@ CATALOGUE: Final = Catalogue(
             "A new job that nobody executes",
             "Without acknowledgements no JOB_SUBMITTED tells of it, but it must be executed all the same.",
         ),
+        Row(
+            "job.composed",
+            _only("off", "off", "error"),
+            "A composed profile that was registered",
+            "Batsim 4 crashes when it executes one: composed profiles are for workload files.",
+        ),
         # Hosts
         Row("alloc.form", _E, "This is no set of hosts", "Intervals a or a-b, separated by single spaces."),
         Row("alloc.hosts", _E, "There is no such host", "Hosts are numbered from 0 on."),
@@ -77,6 +83,7 @@ CATALOGUE: Final = Catalogue(
         Row("alloc.mapping", _JSON, "A mapping that fits no host", "Executors are mapped to places in the allocation."),
         Row("alloc.asleep", _JSON, "A host that does not compute", "Wait until it was switched on."),
         Row("alloc.busy", _JSON, "A host that another job runs on", "Hosts are not shared unless Batsim is told so."),
+        Row("hosts.busy", _JSON, "A host that computes is switched off", "Wait until its job has ended."),
         Row("hosts.state", _JSON, "There is no such power state", "They are numbered from 0 on, in the platform file."),
         Row(
             "hosts.no-energy",
@@ -94,6 +101,12 @@ CATALOGUE: Final = Catalogue(
         Row("call.past", _E, "A call in the past", "Ask to be called later than now."),
         Row(
             "query.unknown", _JSON, "Batsim cannot answer this", "Ask for consumed_energy, in the form of the version."
+        ),
+        Row(
+            "query.no-energy",
+            _JSON,
+            "Energy is asked for, and not simulated",
+            "It needs Batsim's option --energy, and a platform that tells watts.",
         ),
         Row("notify.unknown", _JSON, "Batsim does not know this notification", "See the documentation of NOTIFY."),
         Row("register.disabled", _JSON, "Registration is not enabled", "Batsim's option is --enable-dynamic-jobs."),

@@ -1,6 +1,6 @@
 """What is known in a conversation of an older protocol at one moment, and the violations being found.
 
-It must not know what events do: `events` and `heard` change it.
+It must not know what events do: the judges of each protocol change it.
 """
 
 from __future__ import annotations
@@ -10,12 +10,27 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from batprotocol.legacy.conversation.machines import Machines
 from batprotocol.legacy.conversation.rules import Violation
 from batprotocol.rules import Severity
 
-__all__ = ["JobRecord", "State"]
+__all__ = ["JobRecord", "State", "Unfit"]
 
 Known = Literal["submitted", "running", "ended"]
+
+
+class Unfit(Exception):
+    """A rule is broken, and nothing else can be said of this event.
+
+    Args:
+        rule: the rule.
+        path: where it is broken.
+        text: what is wrong.
+    """
+
+    def __init__(self, rule: str, path: str, text: str) -> None:
+        super().__init__(rule, path, text)
+        self.rule, self.path, self.text = rule, path, text
 
 
 class JobRecord(msgspec.Struct):
@@ -49,22 +64,28 @@ class State:
         self.clock = 0.0
         # What is known of the simulation
         self.host_count: int | None = None
-        self.pstate_counts: dict[int, int] = {}
-        self.sleep_states: dict[int, frozenset[int]] = {}
-        self.asleep: dict[int, bool] = {}
+        self.machines = Machines()
         self.has_watts = False
         self.began = False
         self.shares = True
         self.redis = self.major == 0
         self.registration: bool | None = None
+        self.registration_ended = False
+        """Whether the end of registration was notified."""
+        self.registration_closed = False
+        """Whether Batsim had taken note of that when it began to read this reply, or when it last waited."""
         self.acknowledges = True
         self.reuses_profiles = True
+        self.knows_profiles = False
         self.workloads: set[str] = set()
-        self.profiles: set[tuple[str, str]] = set()
+        self.profiles: dict[tuple[str, str], Mapping[str, Any]] = {}
+        """The profiles by workload and name, empty where only the name is known."""
+        self.registered: set[tuple[str, str]] = set()
+        """Those that the scheduler has brought."""
         self.jobs: dict[str, JobRecord] = {}
         self.unannounced: set[str] = set()
         self.busy: dict[int, str] = {}
-        self.executed_now: set[str] = set()
+        self.killing: set[str] = set()
 
     def report(self, rule: str, path: str, text: str) -> bool:
         """Tell what is wrong, unless the rule is off; whether the other side does not survive it."""
@@ -73,6 +94,36 @@ class State:
             return False
         self.found.append(Violation(self.number, path, rule, severity, text))
         return severity != "warning"
+
+    def survives(self, before: int) -> bool:
+        """Whether the other side survives what was found after so many violations."""
+        return all(found.severity == "warning" for found in self.found[before:])
+
+    # Jobs and hosts
+
+    def key_of(self, job_id: str) -> tuple[str, str]:
+        """The workload and the name of a job's profile."""
+        return job_id.partition("!")[0], self.jobs[job_id].profile or ""
+
+    def profile_of(self, job_id: str) -> Mapping[str, Any]:
+        """A job's profile, empty if it is not known."""
+        return self.profiles.get(self.key_of(job_id), {})
+
+    def is_busy(self, host: int) -> bool:
+        """Whether a job runs on a host, and is not being killed."""
+        return host in self.busy and self.busy[host] not in self.killing
+
+    def start(self, job_id: str, hosts: frozenset[int]) -> None:
+        """A job is executed."""
+        job = self.jobs[job_id]
+        job.state, job.hosts = "running", hosts
+        self.busy.update(dict.fromkeys(hosts, job_id))
+        self.unannounced.discard(job_id)
+
+    def reject(self, job_id: str) -> None:
+        """A job is rejected."""
+        job = self.jobs[job_id]
+        job.state, job.told = "ended", True
 
     def end(self, job_id: str, told: bool = True) -> None:
         """A job has ended, and its hosts are free."""
@@ -90,7 +141,7 @@ class State:
                 other.profile == job.profile and other.state != "ended" and name.startswith(f"{key[0]}!")
                 for name, other in self.jobs.items()
             ):
-                self.profiles.discard(key)
+                self.profiles.pop(key, None)
 
     def facts(self) -> dict[str, Any]:
         """How many jobs are in which state, for people."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from batprotocol import model
 from batprotocol.errors import HostSetError, shown
-from batprotocol.legacy.conversation.hosts import integer
+from batprotocol.legacy.conversation.numbers import integer
 from batprotocol.legacy.json import events as e
 from batprotocol.legacy.json.values import JobProfile
 from batprotocol.legacy.translate import words

@@ -5,7 +5,7 @@ Each function takes the state and an event; the table at the end says which one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from batprotocol.errors import HostSetError
@@ -35,19 +35,24 @@ def _begins(state: State, event: e.SimulationBegins) -> None:
         state.registration = submission.get("enabled") is True
         state.acknowledges = submission.get("acknowledge") is not False
     state.workloads.update(event.workloads or {})
+    state.knows_profiles = event.profiles is not None
     for workload, profiles in (event.profiles or {}).items():
-        state.profiles.update((workload, name) for name in profiles)
+        state.profiles.update(((workload, name), profile.fields) for name, profile in profiles.items())
     for host in event.hosts:
         properties = host.properties or {}
         watts = properties.get("watt_per_state") or properties.get("wattage_per_state")
         if isinstance(watts, str):
             state.has_watts = True
-            state.pstate_counts[host.id] = watts.count(",") + 1
+            state.machines.counts[host.id] = watts.count(",") + 1
         sleeps = properties.get("sleep_pstates")
         if isinstance(sleeps, str):
             triples = [each.split(":") for each in sleeps.split(",")]
-            numbers = [triple[0].strip() for triple in triples if triple[0].strip().isdecimal()]
-            state.sleep_states[host.id] = frozenset(int(each) for each in numbers if len(each) < 9)
+            state.machines.sleeping[host.id] = _numbers(triple[0] for triple in triples)
+            state.machines.passing[host.id] = _numbers(each for triple in triples for each in triple[1:])
+
+
+def _numbers(texts: Iterable[str]) -> frozenset[int]:
+    return frozenset(int(text) for text in texts if text.strip().isdecimal() and len(text) < 9)
 
 
 def _member(found: Any, *path: str) -> Mapping[str, Any]:
@@ -65,6 +70,10 @@ def _submitted(state: State, event: e.JobSubmitted) -> None:
     state.unannounced.discard(event.job_id)
     if job is not None:
         record.res, record.profile = job.res, job.profile
+        if job.profile is not None:
+            fields = event.profile.fields if event.profile is not None else {}
+            key = (event.job_id.partition("!")[0], job.profile)
+            state.profiles[key] = state.profiles.get(key) or fields
 
 
 def _completed(state: State, event: e.JobCompleted) -> None:
@@ -85,7 +94,7 @@ def _changed(state: State, event: e.ResourceStateChanged) -> None:
         return
     pstate = int(event.state) if event.state.isdecimal() and len(event.state) < 9 else -1
     for host in hosts:
-        state.asleep[host] = pstate in state.sleep_states.get(host, ())
+        state.machines.reached(host, pstate)
 
 
 HEARD: Final[Mapping[type[e.Event], Callable[[State, Any], None]]] = {
