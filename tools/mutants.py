@@ -37,6 +37,7 @@ ROOMS = {
     "builder": ("batprotocol/builder", "tests/builder"),
     "conversation": ("batprotocol/conversation", "tests/conversation"),
     "edc": ("batprotocol/edc", "tests/edc"),
+    "translate": ("batprotocol/legacy/translate", "tests/legacy/translate"),
     "wire": ("batprotocol/wire", "tests/wire"),
 }
 """Where a room's code is, and the tests that are to notice when it is changed."""

@@ -5,8 +5,9 @@ decision component of today. Both put together are a way between any two version
 `report`.
 """
 
+from batprotocol.legacy.translate.batsim.translation import ToOldBatsim
 from batprotocol.legacy.translate.report import Loss, Report
-from batprotocol.legacy.translate.to_batsim import ToOldBatsim
-from batprotocol.legacy.translate.to_scheduler import Options, ToOldScheduler
+from batprotocol.legacy.translate.scheduler.memory import Options
+from batprotocol.legacy.translate.scheduler.translation import ToOldScheduler
 
 __all__ = ["Loss", "Options", "Report", "ToOldBatsim", "ToOldScheduler"]

@@ -1,12 +1,12 @@
 """What a scheduler of Batsim 1 to 4 decides, in the words of today: a function for each event, and the table of them.
 
-Each takes the translation, whose memory it reads and changes, the event, and the time at which it happens.
+Each takes what is remembered, which it reads and changes, the event, and the time at which it happens.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from batprotocol import model
 from batprotocol.errors import HostSetError, shown
@@ -14,17 +14,15 @@ from batprotocol.legacy.conversation.numbers import integer
 from batprotocol.legacy.json import events as e
 from batprotocol.legacy.json.values import JobProfile
 from batprotocol.legacy.translate import words
+from batprotocol.legacy.translate.scheduler.memory import Memory
 from batprotocol.model import format_hosts, parse_hosts
-
-if TYPE_CHECKING:
-    from batprotocol.legacy.translate.to_scheduler import ToOldScheduler
 
 __all__ = ["DECISIONS"]
 
 _SPREAD: Final = model.PredefinedExecutorPlacementStrategy.SpreadOverHostsFirst
 
 
-def _hosts(to: ToOldScheduler, text: str, event: str, field: str) -> str | None:
+def _hosts(to: Memory, text: str, event: str, field: str) -> str | None:
     try:
         return format_hosts(text)
     except HostSetError as error:
@@ -35,7 +33,7 @@ def _hosts(to: ToOldScheduler, text: str, event: str, field: str) -> str | None:
 # Jobs
 
 
-def _execute(to: ToOldScheduler, event: e.ExecuteJob, time: float) -> Iterable[model.Event]:
+def _execute(to: Memory, event: e.ExecuteJob, time: float) -> Iterable[model.Event]:
     hosts = _hosts(to, event.alloc, "EXECUTE_JOB", "alloc")
     if hosts is None:
         return ()
@@ -71,12 +69,12 @@ def _mapping(mapping: Mapping[str, Any]) -> tuple[int, ...] | None:
     return tuple(places[each] for each in sorted(places)) if sorted(places) == list(range(len(places))) else None
 
 
-def _reject(to: ToOldScheduler, event: e.RejectJob, time: float) -> Iterable[model.Event]:
+def _reject(to: Memory, event: e.RejectJob, time: float) -> Iterable[model.Event]:
     to.jobs[event.job_id] = "ended"
     yield model.RejectJobEvent(timestamp=time, job_id=event.job_id)
 
 
-def _kill(to: ToOldScheduler, event: e.KillJob, time: float) -> Iterable[model.Event]:
+def _kill(to: Memory, event: e.KillJob, time: float) -> Iterable[model.Event]:
     ids = tuple(dict.fromkeys(event.job_ids))
     alive = tuple(job_id for job_id in ids if to.jobs.get(job_id, "running") == "running" and job_id not in to.killing)
     if not alive:  # once, Batsim acknowledged kills of jobs that had ended, or were being killed
@@ -89,7 +87,7 @@ def _kill(to: ToOldScheduler, event: e.KillJob, time: float) -> Iterable[model.E
     yield model.KillJobsEvent(timestamp=time, job_ids=alive)
 
 
-def _change(to: ToOldScheduler, event: e.ChangeJobState, time: float) -> Iterable[model.Event]:
+def _change(to: Memory, event: e.ChangeJobState, time: float) -> Iterable[model.Event]:
     state, job_id = event.job_state, event.job_id
     known = to.jobs.get(job_id)
     if state == "RUNNING" and known == "submitted":
@@ -114,7 +112,7 @@ def _change(to: ToOldScheduler, event: e.ChangeJobState, time: float) -> Iterabl
 # Registration
 
 
-def _register(to: ToOldScheduler, event: e.SubmitJob | e.RegisterJob, time: float) -> Iterable[model.Event]:
+def _register(to: Memory, event: e.SubmitJob | e.RegisterJob, time: float) -> Iterable[model.Event]:
     job = event.job
     workload = event.job_id.partition("!")[0]
     if job is None and to.store is not None:
@@ -133,13 +131,11 @@ def _register(to: ToOldScheduler, event: e.SubmitJob | e.RegisterJob, time: floa
     yield model.RegisterJobEvent(timestamp=time, job_id=event.job_id, job=words.job_to_new(event.job_id, job))
 
 
-def _register_profile(
-    to: ToOldScheduler, event: e.SubmitProfile | e.RegisterProfile, time: float
-) -> Iterable[model.Event]:
+def _register_profile(to: Memory, event: e.SubmitProfile | e.RegisterProfile, time: float) -> Iterable[model.Event]:
     return _profile(to, event.workload_name, event.profile_name, event.profile, time)
 
 
-def _profile(to: ToOldScheduler, workload: str, name: str, profile: JobProfile, time: float) -> Iterable[model.Event]:
+def _profile(to: Memory, workload: str, name: str, profile: JobProfile, time: float) -> Iterable[model.Event]:
     value = profile.value
     profile_id = f"{workload}!{name}"
     if value is None:
@@ -154,7 +150,7 @@ def _profile(to: ToOldScheduler, workload: str, name: str, profile: JobProfile, 
     yield model.RegisterProfileEvent(timestamp=time, profile=said)
 
 
-def _notify(to: ToOldScheduler, event: e.Notify, time: float) -> Iterable[model.Event]:
+def _notify(to: Memory, event: e.Notify, time: float) -> Iterable[model.Event]:
     if event.type in ("submission_finished", "registration_finished"):
         if to.options.dynamic and not to.finished:
             to.finished = True
@@ -169,7 +165,7 @@ def _notify(to: ToOldScheduler, event: e.Notify, time: float) -> Iterable[model.
 # Calls, hosts, energy
 
 
-def _call(to: ToOldScheduler, event: e.CallMeLater, time: float) -> Iterable[model.Event]:
+def _call(to: Memory, event: e.CallMeLater, time: float) -> Iterable[model.Event]:
     when = words.milliseconds(event.time)
     if abs(when / 1000 - event.time) > 1e-9:
         to.report.add("CALL_ME_LATER", "timestamp", "calls come at whole milliseconds: it comes up to one later")
@@ -179,7 +175,7 @@ def _call(to: ToOldScheduler, event: e.CallMeLater, time: float) -> Iterable[mod
     yield model.CallMeLaterEvent(timestamp=time, call_me_later_id=to.name("call"), when=trigger)
 
 
-def _set_state(to: ToOldScheduler, event: e.SetResourceState, time: float) -> Iterable[model.Event]:
+def _set_state(to: Memory, event: e.SetResourceState, time: float) -> Iterable[model.Event]:
     hosts, state = _hosts(to, event.resources, "SET_RESOURCE_STATE", "resources"), integer(event.state)
     if hosts is None:
         return
@@ -203,7 +199,7 @@ def _set_state(to: ToOldScheduler, event: e.SetResourceState, time: float) -> It
             yield model.ChangeHostsPStateEvent(timestamp=time, host_ids=members, pstate=state)
 
 
-def _query(to: ToOldScheduler, event: e.Query | e.QueryRequest, time: float) -> Iterable[model.Event]:
+def _query(to: Memory, event: e.Query | e.QueryRequest, time: float) -> Iterable[model.Event]:
     requests = event.requests
     wrapped = requests.get("requests")
     for name in wrapped if isinstance(wrapped, dict) else requests:
@@ -223,7 +219,7 @@ def _query(to: ToOldScheduler, event: e.Query | e.QueryRequest, time: float) -> 
         )
 
 
-DECISIONS: Final[Mapping[type[e.Event], Callable[[ToOldScheduler, Any, float], Iterable[model.Event]]]] = {
+DECISIONS: Final[Mapping[type[e.Event], Callable[[Memory, Any, float], Iterable[model.Event]]]] = {
     e.ExecuteJob: _execute,
     e.RejectJob: _reject,
     e.KillJob: _kill,

@@ -1,23 +1,21 @@
 """What a decision component of today wants, in the words of Batsim 1 to 4: a function for each event, and the table.
 
-Each takes the translation, whose memory it reads and changes, the event, and the time at which it happens.
+Each takes what is remembered, which it reads and changes, the event, and the time at which it happens.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from batprotocol import model
 from batprotocol.errors import HostSetError
 from batprotocol.legacy.conversation.numbers import integer
 from batprotocol.legacy.json import events as e
 from batprotocol.legacy.json.values import Job, JobProfile
+from batprotocol.legacy.translate.batsim.memory import Memory
 from batprotocol.model import parse_hosts
-
-if TYPE_CHECKING:
-    from batprotocol.legacy.translate.to_batsim import ToOldBatsim
 
 __all__ = ["WISHES"]
 
@@ -27,11 +25,11 @@ _FILL: Final = model.PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst
 # Jobs
 
 
-def _said(to: ToOldBatsim, job_id: str) -> str:
+def _said(to: Memory, job_id: str) -> str:
     return to.names.get(job_id, job_id)
 
 
-def _execute(to: ToOldBatsim, event: model.ExecuteJobEvent, time: float) -> Iterable[e.Event]:
+def _execute(to: Memory, event: model.ExecuteJobEvent, time: float) -> Iterable[e.Event]:
     allocation = event.allocation
     hosts = sorted(parse_hosts(allocation.host_allocation))
     placement = allocation.executor_placement
@@ -61,19 +59,19 @@ def _execute(to: ToOldBatsim, event: model.ExecuteJobEvent, time: float) -> Iter
     yield e.ExecuteJob(time, _said(to, event.job_id), alloc, mapping, storages)
 
 
-def _reject(to: ToOldBatsim, event: model.RejectJobEvent, time: float) -> Iterable[e.Event]:
+def _reject(to: Memory, event: model.RejectJobEvent, time: float) -> Iterable[e.Event]:
     to.jobs[event.job_id] = "ended"
     yield e.RejectJob(time, _said(to, event.job_id))
 
 
-def _kill(to: ToOldBatsim, event: model.KillJobsEvent, time: float) -> Iterable[e.Event]:
+def _kill(to: Memory, event: model.KillJobsEvent, time: float) -> Iterable[e.Event]:
     yield e.KillJob(time, tuple(_said(to, job_id) for job_id in event.job_ids))
 
 
 # Registration
 
 
-def _register_profile(to: ToOldBatsim, event: model.RegisterProfileEvent, time: float) -> Iterable[e.Event]:
+def _register_profile(to: Memory, event: model.RegisterProfileEvent, time: float) -> Iterable[e.Event]:
     workload, _, name = event.profile.id.partition("!")
     profile = JobProfile.of(event.profile.profile, to.version)
     if profile is None:
@@ -93,7 +91,7 @@ def _register_profile(to: ToOldBatsim, event: model.RegisterProfileEvent, time: 
         yield e.RegisterProfile(time, workload, name, profile)
 
 
-def _register(to: ToOldBatsim, event: model.RegisterJobEvent, time: float) -> Iterable[e.Event]:
+def _register(to: Memory, event: model.RegisterJobEvent, time: float) -> Iterable[e.Event]:
     job_id, job = _named(to, event.job_id), event.job
     profile = job.profile_id.rpartition("!")[2]
     extra: dict[str, Any] = {}
@@ -123,7 +121,7 @@ def _register(to: ToOldBatsim, event: model.RegisterJobEvent, time: float) -> It
     yield e.SubmitJob(time, job_id, None if kept else said, None if kept else inline)
 
 
-def _named(to: ToOldBatsim, job_id: str) -> str:
+def _named(to: Memory, job_id: str) -> str:
     """The name that Batsim is told: Batsim 1 takes numbers only."""
     workload, _, name = job_id.partition("!")
     if to.version >= (2,) or (name.isdecimal() and name.isascii() and len(name) < 9):
@@ -135,7 +133,7 @@ def _named(to: ToOldBatsim, job_id: str) -> str:
     return to.names[job_id]
 
 
-def _finish(to: ToOldBatsim, event: model.FinishRegistrationEvent, time: float) -> Iterable[e.Event]:
+def _finish(to: Memory, event: model.FinishRegistrationEvent, time: float) -> Iterable[e.Event]:
     if to.dynamic_enabled:
         yield e.Notify(time, "registration_finished" if to.version >= (3,) else "submission_finished")
 
@@ -147,7 +145,7 @@ def _seconds(number: int, unit: model.TimeUnit) -> float:
     return number / 1000 if unit == model.TimeUnit.Millisecond else float(number)
 
 
-def _call(to: ToOldBatsim, event: model.CallMeLaterEvent, time: float) -> Iterable[e.Event]:
+def _call(to: Memory, event: model.CallMeLaterEvent, time: float) -> Iterable[e.Event]:
     when = event.when
     if isinstance(when, model.OneShot):
         yield to.call(f"once:{event.call_me_later_id}", _seconds(when.time, when.time_unit), time)
@@ -155,19 +153,19 @@ def _call(to: ToOldBatsim, event: model.CallMeLaterEvent, time: float) -> Iterab
         yield _periodic(to, f"every:{event.call_me_later_id}", when, time)
 
 
-def _periodic(to: ToOldBatsim, whose: str, when: model.Periodic, time: float, more: int = 0) -> e.Event:
+def _periodic(to: Memory, whose: str, when: model.Periodic, time: float, more: int = 0) -> e.Event:
     mode = when.mode
     period = _seconds(max(when.period, 1), when.time_unit)
     to.periods[whose] = (period, mode.nb_periods + more if isinstance(mode, model.FinitePeriodNumber) else None)
     return to.call(whose, to.next_multiple(period, time), time)
 
 
-def _stop_call(to: ToOldBatsim, event: model.StopCallMeLaterEvent, time: float) -> Iterable[e.Event]:
+def _stop_call(to: Memory, event: model.StopCallMeLaterEvent, time: float) -> Iterable[e.Event]:
     to.periods.pop(f"every:{event.call_me_later_id}", None)
     return ()
 
 
-def _create_probe(to: ToOldBatsim, event: model.CreateProbeEvent, time: float) -> Iterable[e.Event]:
+def _create_probe(to: Memory, event: model.CreateProbeEvent, time: float) -> Iterable[e.Event]:
     resources, when = event.resources, event.measurement_triggering_policy
     fits = (
         event.metrics == model.Metrics.Power
@@ -188,7 +186,7 @@ def _create_probe(to: ToOldBatsim, event: model.CreateProbeEvent, time: float) -
     yield _periodic(to, f"probe:{event.probe_id}", when, time)
 
 
-def _stop_probe(to: ToOldBatsim, event: model.StopProbeEvent, time: float) -> Iterable[e.Event]:
+def _stop_probe(to: Memory, event: model.StopProbeEvent, time: float) -> Iterable[e.Event]:
     to.periods.pop(f"probe:{event.probe_id}", None)
     to.probes.pop(event.probe_id, None)
     return ()
@@ -197,16 +195,16 @@ def _stop_probe(to: ToOldBatsim, event: model.StopProbeEvent, time: float) -> It
 # Hosts, and the end
 
 
-def _change(to: ToOldBatsim, event: model.ChangeHostsPStateEvent, time: float) -> Iterable[e.Event]:
+def _change(to: Memory, event: model.ChangeHostsPStateEvent, time: float) -> Iterable[e.Event]:
     yield e.SetResourceState(time, event.host_ids, str(event.pstate))
 
 
-def _switch(to: ToOldBatsim, event: model.TurnOnOffHostsEvent, time: float) -> Iterable[e.Event]:
+def _switch(to: Memory, event: model.TurnOnOffHostsEvent, time: float) -> Iterable[e.Event]:
     to.switching.append((frozenset(parse_hosts(event.host_ids)), event.state))
     yield e.SetResourceState(time, event.host_ids, str(event.state))
 
 
-def _force_stop(to: ToOldBatsim, event: model.ForceSimulationStopEvent, time: float) -> Iterable[e.Event]:
+def _force_stop(to: Memory, event: model.ForceSimulationStopEvent, time: float) -> Iterable[e.Event]:
     to.report.add("ForceSimulationStopEvent", "", "all jobs are killed or rejected, and those that still come")
     to.stopping = True
     to.periods.clear()
@@ -221,7 +219,7 @@ def _force_stop(to: ToOldBatsim, event: model.ForceSimulationStopEvent, time: fl
         yield e.Notify(time, "registration_finished" if to.version >= (3,) else "submission_finished")
 
 
-WISHES: Final[Mapping[type[model.Event], Callable[[ToOldBatsim, Any, float], Iterable[e.Event]]]] = {
+WISHES: Final[Mapping[type[model.Event], Callable[[Memory, Any, float], Iterable[e.Event]]]] = {
     model.ExecuteJobEvent: _execute,
     model.RejectJobEvent: _reject,
     model.KillJobsEvent: _kill,

@@ -1,0 +1,77 @@
+"""What the translation for an older Batsim remembers: jobs, calls, probes, switches, and what is lost.
+
+It must not know of any single event.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+from batprotocol import model
+from batprotocol.legacy.json import events as e
+from batprotocol.legacy.json.values import JobProfile
+from batprotocol.legacy.json.versions import Version, version_of
+from batprotocol.legacy.store import JobStore
+from batprotocol.legacy.translate.report import Report
+
+__all__ = ["Memory"]
+
+
+class Memory:
+    """What one side tells once and the other one again.
+
+    Args:
+        version: the version of Batsim that speaks.
+        store: where jobs are kept if they are not told in messages.
+    """
+
+    def __init__(self, version: str | Version, store: JobStore | None) -> None:
+        self.version = version_of(version)
+        self.store = store
+        self.report = Report()
+        self.features = model.EDCRequestedSimulationFeatures()
+        self.now = 0.0
+        self.res: dict[str, int] = {}
+        self.jobs: dict[str, str] = {}
+        """What has become of each job: "submitted", "running", "ended"."""
+        self.calls: list[tuple[float, int, str]] = []
+        """The calls that were asked for, the next one first: when, in which order, and whose."""
+        self.periods: dict[str, tuple[float, int | None]] = {}
+        """The period of each periodic call and probe, and how often it still comes; None is for ever."""
+        self.probes: dict[str, model.CreateProbeEvent] = {}
+        self.asked: list[str] = []
+        """The probes that wait for an answer."""
+        self.due: list[str] = []
+        """The periodic calls and probes whose next call is to be asked for."""
+        self.measure: list[str] = []
+        """The probes that are to measure now."""
+        self.switching: list[tuple[frozenset[int], int]] = []
+        self.profiles: dict[str, JobProfile] = {}
+        self.names: dict[str, str] = {}
+        self.told_names: dict[str, str] = {}
+        self.dynamic: set[str] = set()
+        self.acknowledged = False
+        self.dynamic_enabled = False
+        self.hosts: frozenset[int] = frozenset()
+        self.sleeping: dict[int, frozenset[int]] = {}
+        self.pstates: dict[int, int] = {}
+        self.pending: list[model.Event] = []
+        self.wakes = False
+        self.stopping = False
+        self.all_submitted = False
+        self.is_over = False
+        self.order = 0
+
+    def call(self, whose: str, when: float, time: float) -> e.Event:
+        """A call at that time, and not in the past, with which an older Batsim aborts."""
+        at = when
+        if at <= max(time, self.now) + 1e-4:
+            at = max(time, self.now) + 0.001
+        self.order += 1
+        heapq.heappush(self.calls, (at, self.order, whose))
+        return e.CallMeLater(time, at)
+
+    def next_multiple(self, period: float, time: float) -> float:
+        """The first multiple of a period after that time."""
+        number = int(max(time, self.now) / period + 1e-9) + 1
+        return number * period

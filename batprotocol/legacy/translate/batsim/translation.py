@@ -1,0 +1,136 @@
+"""ToOldBatsim: what a Batsim of version 1 to 4 says, for today's decision components, and what these answer. No I/O.
+
+It puts together what is remembered (`memory`), what the component is told (`told`) and what it wants (`wishes`). What
+today's Batsim would say and the older one does not, it says itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
+from batprotocol import model
+from batprotocol.errors import DecodeError
+from batprotocol.legacy.json import events as e
+from batprotocol.legacy.json.versions import Version
+from batprotocol.legacy.store import JobStore
+from batprotocol.legacy.translate.batsim.memory import Memory
+from batprotocol.legacy.translate.batsim.told import TOLD
+from batprotocol.legacy.translate.batsim.wishes import WISHES
+from batprotocol.legacy.translate.report import Report
+
+__all__ = ["ToOldBatsim"]
+
+
+class ToOldBatsim:
+    """Translates for a decision component of today.
+
+    Args:
+        version: the version of Batsim that speaks.
+        store: where jobs are kept if they are not told in messages.
+
+    `init` gives the initialization data from Batsim's first message, and `begin` takes the hello that answers them.
+    Then, in turns, `hear` takes what Batsim says (the first message, too) and gives what the component is told, and
+    `say` takes its reply and gives the one for Batsim.
+    """
+
+    def __init__(self, version: str | Version = "4.2", store: JobStore | None = None) -> None:
+        self._memory = Memory(version, store)
+
+    @property
+    def version(self) -> Version:
+        """The version of Batsim that speaks."""
+        return self._memory.version
+
+    @property
+    def report(self) -> Report:
+        """What could not be carried."""
+        return self._memory.report
+
+    def init(self, first: e.Message) -> str:
+        """The initialization data: what the scheduler's configuration is in Batsim's first message, or ""."""
+        begins = next((event for event in first.events if isinstance(event, e.SimulationBegins)), None)
+        if begins is None:
+            raise DecodeError("the first message of a Batsim has SIMULATION_BEGINS", "events")
+        config = (begins.config or {}).get("sched-config", "")
+        return config if isinstance(config, str) else json.dumps(config)
+
+    def begin(self, hello: model.Message) -> None:
+        """Take the hello: what the component asks of the simulation, an older Batsim's command line has decided."""
+        memory = self._memory
+        for event in hello.events:
+            if isinstance(event, model.EDCHelloEvent):
+                memory.features = event.requested_simulation_features
+
+    # From Batsim
+
+    def hear(self, message: e.Message) -> model.Message:
+        """What the component is told of this message."""
+        memory = self._memory
+        memory.now = message.now
+        memory.wakes = False
+        said, memory.pending = memory.pending, []
+        ends: list[model.Event] = []
+        for event in message.events:
+            tell = TOLD.get(type(event))
+            if tell is None:
+                kind = event.type if isinstance(event, e.OtherEvent) else type(event).__name__
+                memory.report.add(kind, "", "there is no such thing today: it is left out")
+                continue
+            for told in tell(memory, event):
+                (ends if isinstance(told, model.SimulationEndsEvent) else said).append(told)
+        if ends and not memory.all_submitted and memory.version < (3,):  # nobody said so, but now it is certain
+            said.append(model.AllStaticJobsHaveBeenSubmittedEvent(timestamp=message.now))
+        # Once, it was not the last event of its message; today it is.
+        ended = said + [replace(each, timestamp=message.now) for each in ends[:1]]
+        memory.is_over = memory.is_over or bool(ends)
+        last = 0.0
+        for index, each in enumerate(ended):
+            last = min(max(each.timestamp, last), message.now)
+            ended[index] = replace(each, timestamp=last)
+        return model.Message(message.now, tuple(ended))
+
+    def say(self, message: model.Message) -> e.Message:
+        """The reply for Batsim: what the component answered."""
+        memory = self._memory
+        now = max(message.now, memory.now)
+        replies: list[e.Event] = []
+        for event in message.events:
+            wish = WISHES.get(type(event))
+            if wish is None:
+                memory.report.add(type(event).__name__, "", "an older Batsim has no such thing: it is left out")
+            else:
+                replies.extend(wish(memory, event, min(max(event.timestamp, 0.0), now)))
+        replies[:0] = self._go_on(now)
+        if memory.is_over:
+            replies = []
+        elif memory.pending and not memory.wakes:
+            replies.append(e.CallMeLater(now, now + 0.001))
+            memory.wakes = True
+        memory.report.message += 1
+        replies.sort(key=_timestamp)
+        return e.Message(now, tuple(replies))
+
+    def _go_on(self, now: float) -> Iterable[e.Event]:
+        """Ask for what comes again, and for what probes measure now."""
+        memory = self._memory
+        due, memory.due = memory.due, []
+        for whose in due:
+            if whose in memory.periods:
+                yield memory.call(whose, memory.next_multiple(memory.periods[whose][0], memory.now), memory.now)
+        if memory.stopping:
+            for job_id in [job_id for job_id, state in memory.jobs.items() if state == "submitted"]:
+                memory.jobs[job_id] = "ended"
+                yield e.RejectJob(now, memory.names.get(job_id, job_id))
+        measure, memory.measure = memory.measure, []
+        if measure:
+            memory.asked += measure
+            asked: dict[str, Any] = {"consumed_energy": {}}
+            yield e.QueryRequest(memory.now, asked) if memory.version < (2,) else e.Query(memory.now, asked)
+
+
+def _timestamp(event: e.Event) -> float:
+    return event.timestamp
