@@ -1,1 +1,1 @@
-"""For a scheduler of Batsim 1 to 4: what is remembered, what it is told, what it decides, put together in `translation`."""
+"""For a scheduler of Batsim 1 to 4: what is remembered, told and decided; `translation` puts it together."""
