@@ -32,6 +32,8 @@ PLAIN: Final = frozenset(
         "conversation/rules.py",
         "simulator/batsim/state/messages.py",
         "simulator/batsim/state/rules.py",
+        # It is a class of a library with a few words on top.
+        "conversation/usage.py",
         # They are tables, or run once in a job, and gain nothing.
         "conversation/events.py",
         "simulator/progress/placement.py",

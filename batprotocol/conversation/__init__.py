@@ -7,8 +7,8 @@ opens a socket or a file, or raises because of what a peer said.
 A message goes through these modules: `conversation` (whose turn is it?), `reading` (bytes to values), `times` (its now
 and timestamps), then for each event the row of the table `events`, which says when it can come and which functions of
 the topics judge it: `simulation`, `jobs` (with `placements`, `tasks` and `profiles`), `registration`, `periodic` and
-`hosts` (with `hostsets`). They look up the automata of `automaton`, read and change the `state` (with `known_jobs`),
-and report there what breaks a rule of the catalogue, `rules`.
+`hosts` (with `hostsets`). They look up the automata of `automaton`, read and change the `state` (with `known_jobs` and
+`holding`, of which `usage` is the form for people), and report there what breaks a rule of the catalogue, `rules`.
 """
 
 from __future__ import annotations

@@ -160,9 +160,10 @@ class Conversation:
     def usage(self) -> IntervalTree:
         """Who holds which hosts now: an `intervaltree.IntervalTree` of intervals [first, last + 1[ with the job's id.
 
+        It is a copy of its own, made when somebody looks into it: whether there is anything in it costs nothing.
         `conversation.jobs[id].since` tells since when.
         """
-        return self._state.usage().copy()
+        return self._state.held.usage()
 
     @property
     def killable(self) -> list[str]:
@@ -292,7 +293,7 @@ class Conversation:
             if not event.timestamp <= now:
                 times.timestamps(state, message)
                 break
-        if not state.running and state.phase is _RUN:
+        if not state.held.running and state.phase is _RUN:
             simulation.stuck(state)
         if not state.refused:
             self._go_on()

@@ -7,12 +7,13 @@ event against the state, and change it if nothing is wrong. Jobs matter here onl
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
 from batprotocol import model
 from batprotocol.conversation.automaton import HostPower
-from batprotocol.conversation.hostsets import HostSetText, describe, members
+from batprotocol.conversation.hostsets import HostCounts, HostSetText, describe, mask_of, members
 from batprotocol.conversation.state import HostRecord, State
 from batprotocol.errors import shown
 
@@ -23,11 +24,13 @@ __all__ = [
     "pstate_changed",
     "read_change_pstate",
     "read_turn_on_off",
+    "some_holders",
     "turn_on_off",
     "turned_on_off",
     "why_asleep",
 ]
 
+_SHOWN_JOBS: Final = 3
 _SLEEP_PSTATES: Final = "sleep_pstates"
 """The host property of Batsim's platforms: `sleep:off:on, ...`, a sleep state and the virtual states on its way."""
 _SLEEP_PSTATE = re.compile(r"\s*([0-9]{1,9}):([0-9]{1,9}):([0-9]{1,9})\s*", re.ASCII)
@@ -84,21 +87,25 @@ def change_pstate(state: State, event: model.ChangeHostsPStateEvent) -> None:
         return
     for record in records:
         record.pstate = event.pstate
-        note_power(state, record)
-    state.pstate_changes_due.append((hosts.mask, event.pstate))
+    note_power(state, records)
+    change = (hosts.mask, event.pstate)
+    state.pstate_changes_due[change] = state.pstate_changes_due.get(change, 0) + 1
 
 
 def _records(state: State, hosts: HostSetText) -> list[HostRecord]:
     return [state.hosts[host] for host in members(hosts.mask) if host in state.hosts]
 
 
-def note_power(state: State, record: HostRecord) -> None:
-    """Keep in mind whether a host may not be able to compute."""
-    bit = 1 << record.host.id
-    if record.power is HostPower.ON and _kind(record.host, record.pstate) == "computation":
-        state.asleep &= ~bit
-    else:
-        state.asleep |= bit
+def note_power(state: State, records: Iterable[HostRecord]) -> None:
+    """Keep in mind whether hosts may not be able to compute."""
+    awake: list[tuple[int, int]] = []
+    asleep: list[tuple[int, int]] = []
+    for record in records:
+        computes = record.power is HostPower.ON and _kind(record.host, record.pstate) == "computation"
+        (awake if computes else asleep).append((record.host.id, record.host.id))
+    if state.asleep:
+        state.asleep &= ~mask_of(awake)
+    state.asleep |= mask_of(asleep)
 
 
 def why_asleep(state: State, host: int, time: float) -> str | None:
@@ -126,8 +133,11 @@ def pstate_changed(state: State, event: model.HostsPStateChangedEvent) -> None:
     """HostsPStateChangedEvent: a change that was asked for."""
     hosts = state.known_hosts(event.host_ids, "host_ids")
     change = (0 if hosts is None else hosts.mask, event.pstate)
-    if change in state.pstate_changes_due:
-        state.pstate_changes_due.remove(change)
+    due = state.pstate_changes_due.get(change, 0)
+    if due > 1:
+        state.pstate_changes_due[change] = due - 1
+    elif due:
+        del state.pstate_changes_due[change]
     elif hosts is not None:
         text = f"nobody wanted power state {event.pstate} for {shown(event.host_ids)}"
         state.report("hosts.changed-unasked", "host_ids", text)
@@ -151,19 +161,27 @@ def turn_on_off(state: State, event: model.TurnOnOffHostsEvent) -> None:
     for record in records:
         if not _can_turn(state, record, event):
             break
-    if hosts.mask & state.busy and event.timestamp <= state.now:  # later, its jobs may have ended
-        busy = describe(hosts.mask & state.busy)
-        state.report("hosts.turn-busy", "host_ids", f"{busy}: {', '.join(map(shown, state.holders(hosts)))} still run")
+    busy = hosts.mask & state.held.counts.some
+    if busy and event.timestamp <= state.now:  # later, its jobs may have ended
+        text = f"{describe(busy)}: {some_holders(state, hosts)} still run"
+        state.report("hosts.turn-busy", "host_ids", text)
     if state.refused:
         return
-    state.switches_due.append((hosts.mask, event.state))
+    state.switches_due.setdefault(event.state, HostCounts()).add(hosts.mask)
     for record in records:
         # Not the automaton's step: a change of power states can have put a host to sleep that never was turned off.
         goes_to_sleep = event.state in _sleeps(record.host)
         record.power = HostPower.SWITCHING_OFF if goes_to_sleep else HostPower.SWITCHING_ON
         record.ready_at = max(event.timestamp, state.now) + _SURELY * _duration(record, event.state)
         record.pstate = event.state
-        note_power(state, record)
+    note_power(state, records)
+
+
+def some_holders(state: State, hosts: HostSetText) -> str:
+    """Names of jobs that hold any of these hosts."""
+    holders = state.held.holders(hosts, _SHOWN_JOBS + 1)
+    names = ", ".join(map(shown, sorted(holders[:_SHOWN_JOBS])))
+    return f"{names} and others" if len(holders) > _SHOWN_JOBS else names
 
 
 def _can_turn(state: State, record: HostRecord, event: model.TurnOnOffHostsEvent) -> bool:
@@ -193,22 +211,18 @@ def _duration(record: HostRecord, pstate: int) -> float:
 def turned_on_off(state: State, event: model.HostsTurnedOnOffEvent) -> None:
     """HostsTurnedOnOffEvent: a switch that was asked for is done."""
     hosts = state.known_hosts(event.host_ids, "host_ids")
-    due = None
-    if hosts is not None:
-        fits = (mask for mask, pstate in state.switches_due if pstate == event.state and hosts.mask & ~mask == 0)
-        due = next(fits, None)
-    if hosts is None or due is None:
+    due = state.switches_due.get(event.state)
+    if hosts is None or due is None or hosts.mask & ~due.some:
         text = f"nobody turned {shown(event.host_ids)} to power state {event.state}"
         state.report("hosts.changed-unasked", "host_ids", text)
         return
-    state.switches_due.remove((due, event.state))
-    if due != hosts.mask:
-        state.switches_due.append((due & ~hosts.mask, event.state))
-    for host in members(hosts.mask):
-        record = state.hosts.get(host)
-        if record is not None and record.pstate == event.state:
-            record.power = record.power.steps.get(model.HostsTurnedOnOffEvent, record.power)
-            note_power(state, record)
+    due.remove(hosts.mask)
+    if not due.some:
+        del state.switches_due[event.state]
+    turned = [record for record in _records(state, hosts) if record.pstate == event.state]
+    for record in turned:
+        record.power = record.power.steps.get(model.HostsTurnedOnOffEvent, record.power)
+    note_power(state, turned)
 
 
 def host_records(computing: tuple[model.Host, ...], storing: tuple[model.Host, ...]) -> dict[int, HostRecord]:

@@ -8,7 +8,7 @@ It must not know which hosts there are.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -17,7 +17,7 @@ from mypy_extensions import mypyc_attr
 from batprotocol.errors import shown
 from batprotocol.model.hosts import seen_hosts
 
-__all__ = ["HostSetText", "describe", "members", "read_hosts"]
+__all__ = ["HostCounts", "HostSetText", "describe", "mask_of", "members", "read_hosts"]
 
 _PLAIN = re.compile(r"[0-9]+(?:-[0-9]+)?(?: [0-9]+(?:-[0-9]+)?)*", re.ASCII)
 """What Batsim reads as anybody would."""
@@ -26,6 +26,9 @@ _NUMBER = re.compile(r"[\t\n\v\f\r]*\+?0*([1-9][0-9]*|0)", re.ASCII)
 _HIGHEST: Final = 2**31 - 1  # of an int
 _DIGITS: Final = 10  # that it has; int() of a million of them takes its time
 _CACHED_TEXTS: Final = 4096
+_FEW: Final = 16
+_SHOWN: Final = 60
+"""Of the intervals of a set: `shown` has room for fewer characters, half of them from its end."""
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -68,9 +71,7 @@ class HostSetText:
     def mask(self) -> int:
         """The hosts as the bits of an int. Ask only when `last` is known to be a host: it has that many bits."""
         if self._mask < 0:
-            self._mask = 0
-            for first, last in self.intervals:
-                self._mask |= (1 << last + 1) - (1 << first)
+            self._mask = mask_of(self.intervals)
         return self._mask
 
     @property
@@ -126,8 +127,32 @@ def _read_anew(text: str) -> HostSetText:
     return HostSetText(text, "", tuple(intervals), misread=not _PLAIN.fullmatch(text))
 
 
-def _written(intervals: tuple[tuple[int, int], ...]) -> str:
+def _written(intervals: Sequence[tuple[int, int]]) -> str:
     return " ".join(f"{first}-{last}" if last > first else str(first) for first, last in intervals)
+
+
+def mask_of(intervals: Iterable[tuple[int, int]]) -> int:
+    """Intervals of hosts as the bits of an int.
+
+    >>> mask_of([(0, 3), (8, 8)]) == 0b100001111
+    True
+    """
+    given = list(intervals)
+    if len(given) <= _FEW:
+        mask = 0
+        for first, last in given:
+            mask |= (1 << last + 1) - (1 << first)
+        return mask
+    # An int is made anew each time that it changes: many intervals are written down first, each host once.
+    digits = bytearray(b"0") * (max(last for _, last in given) + 1)
+    end = 0
+    for first, last in sorted(given):
+        first = max(first, end)
+        if first <= last:
+            digits[first : last + 1] = b"1" * (last + 1 - first)
+            end = last + 1
+    digits.reverse()
+    return int(digits, 2)
 
 
 def members(mask: int) -> Iterator[int]:
@@ -139,17 +164,90 @@ def members(mask: int) -> Iterator[int]:
         host = bits.find("1", host + 1)
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class HostCounts:
+    """How often each host is in the sets that were added.
+
+    Attributes:
+        some: the hosts that are there at least once.
+        more: those that are there more than once.
+    """
+
+    __slots__ = ("_digits", "more", "some")
+
+    def __init__(self) -> None:
+        self.some = 0
+        self.more = 0
+        self._digits: list[int] = []
+        """How often each host is there beyond the first time, in binary: a mask for each digit, the lowest first."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, HostCounts):
+            return NotImplemented
+        return self.some == other.some and self._digits == other._digits
+
+    def add(self, mask: int) -> None:
+        """Each of these hosts is there once more."""
+        carry = mask & self.some
+        self.some |= mask
+        self.more |= carry
+        digits, place = self._digits, 0
+        while carry:
+            if place == len(digits):
+                digits.append(0)
+            before = digits[place]
+            digits[place] = before ^ carry
+            carry &= before
+            place += 1
+
+    def remove(self, mask: int) -> None:
+        """Each of these hosts, which are all there, is there once less."""
+        borrow = mask & self.more
+        self.some ^= mask ^ borrow
+        if not borrow:
+            return
+        digits, place = self._digits, 0
+        while borrow:
+            digits[place] ^= borrow
+            borrow &= digits[place]
+            place += 1
+        while digits and not digits[-1]:
+            digits.pop()
+        self.more = 0
+        for digit in digits:
+            self.more |= digit
+
+
 def describe(mask: int) -> str:
     """The hosts of a mask as people read them: "host 3", "hosts 0-3 8".
 
     >>> describe(0b1), describe(0b100001111)
     ('host 0', 'hosts 0-3 8')
     """
-    intervals: list[list[int]] = []
-    for host in members(mask):
-        if intervals and intervals[-1][1] == host - 1:
-            intervals[-1][1] = host
-        else:
-            intervals.append([host, host])
-    text = _written(tuple((first, last) for first, last in intervals))
+    # Of a set of many, only the ends are shown.
+    firsts, lasts = mask & ~(mask << 1), mask & ~(mask >> 1)
+    if firsts.bit_count() <= 2 * _SHOWN:
+        text = _written(list(zip(members(firsts), members(lasts), strict=True)))
+    else:
+        text = "...".join(_written(part) for part in (_lowest(firsts, lasts), _highest(firsts, lasts)))
     return f"host{'s' if mask.bit_count() > 1 else ''} {shown(text)[1:-1]}"
+
+
+def _lowest(firsts: int, lasts: int) -> list[tuple[int, int]]:
+    """The lowest intervals of those that begin and end there."""
+    found = []
+    for _ in range(_SHOWN):
+        first, last = firsts & -firsts, lasts & -lasts
+        firsts, lasts = firsts ^ first, lasts ^ last
+        found.append((first.bit_length() - 1, last.bit_length() - 1))
+    return found
+
+
+def _highest(firsts: int, lasts: int) -> list[tuple[int, int]]:
+    """The highest intervals of those that begin and end there."""
+    found = []
+    for _ in range(_SHOWN):
+        first, last = firsts.bit_length() - 1, lasts.bit_length() - 1
+        firsts, lasts = firsts ^ (1 << first), lasts ^ (1 << last)
+        found.append((first, last))
+    return found[::-1]

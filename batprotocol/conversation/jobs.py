@@ -12,7 +12,7 @@ from typing import Final
 
 from batprotocol import model
 from batprotocol.conversation.automaton import JobState
-from batprotocol.conversation.hosts import why_asleep
+from batprotocol.conversation.hosts import some_holders, why_asleep
 from batprotocol.conversation.hostsets import HostSetText, describe, members, read_hosts
 from batprotocol.conversation.known_jobs import JobRecord
 from batprotocol.conversation.placements import check_overrides, check_placement
@@ -37,7 +37,6 @@ __all__ = [
     "submitted",
 ]
 
-_SHOWN_JOBS: Final = 3
 # Looking up a member of an enum costs more than most of what is done with it here.
 _SUBMITTED: Final = JobState.SUBMITTED
 _COMPLETED_KILLED: Final = model.FinalJobState.COMPLETED_KILLED
@@ -88,7 +87,7 @@ def execute(state: State, event: model.ExecuteJobEvent) -> None:
     hosts = state.known_hosts(allocation.host_allocation, "allocation.host_allocation")
     if hosts is None:
         return
-    if hosts.mask & (state.busy | state.asleep | state.storages):
+    if hosts.mask & (state.held.counts.some | state.asleep | state.storages):
         _check_hosts(state, event, hosts)
     if hosts.size != record.job.resource_request:
         state.report(
@@ -112,7 +111,7 @@ def execute(state: State, event: model.ExecuteJobEvent) -> None:
     record.allocation = hosts.text
     record.since = event.timestamp
     state.undecided -= 1
-    state.occupy(job_id, hosts)
+    state.held.occupy(job_id, hosts)
 
 
 def _check_hosts(state: State, event: model.ExecuteJobEvent, hosts: HostSetText) -> None:
@@ -125,11 +124,10 @@ def _check_hosts(state: State, event: model.ExecuteJobEvent, hosts: HostSetText)
     if hosts.mask & state.storages:
         stores = describe(hosts.mask & state.storages)
         state.report("job.host-stores", path, f"job {shown(event.job_id)} is executed on storage: {stores}")
-    if hosts.mask & state.busy:
-        holders = state.holders(hosts)
-        names = ", ".join(map(shown, holders[:_SHOWN_JOBS])) + (" and others" if len(holders) > _SHOWN_JOBS else "")
-        shared = describe(hosts.mask & state.busy)
-        state.report("job.over-allocation", path, f"job {shown(event.job_id)} gets {shared}, held by {names}")
+    shared = hosts.mask & state.held.counts.some
+    if shared:
+        text = f"job {shown(event.job_id)} gets {describe(shared)}, held by {some_holders(state, hosts)}"
+        state.report("job.over-allocation", path, text)
 
 
 def read_reject(state: State, event: model.RejectJobEvent) -> None:
@@ -191,16 +189,18 @@ def kill(state: State, event: model.KillJobsEvent) -> None:
 def force_stop(state: State, event: model.ForceSimulationStopEvent) -> None:
     """ForceSimulationStopEvent: when no parallel task is running, as far as that is known."""
     surely, perhaps = [], []
-    for job_id in state.running:
+    known: dict[str, tuple[bool, bool]] = {}
+    for job_id in state.held.running:
         record = state.jobs[job_id]
         if record.kill_due:
             continue
-        parts = [profile for _, profile in leaves(state, record.profile_id)]
-        tasks = [isinstance(profile, PARALLEL_TASKS) for profile in parts]
+        if record.profile_id not in known:
+            known[record.profile_id] = _tasks(state, record.profile_id)
+        always, sometimes = known[record.profile_id]
         seen = max(state.now, record.since or 0.0)  # later, it may have ended
-        if tasks and all(tasks) and event.timestamp <= seen:
+        if always and event.timestamp <= seen:
             surely.append(job_id)
-        elif any(tasks) or None in parts:
+        elif sometimes:
             perhaps.append(job_id)
     for rule, jobs, verb in (("stop.parallel-task", surely, "is"), ("stop.job", perhaps, "may be")):
         if jobs:
@@ -209,9 +209,16 @@ def force_stop(state: State, event: model.ForceSimulationStopEvent) -> None:
             state.report(rule, "", text)
 
 
+def _tasks(state: State, profile_id: str) -> tuple[bool, bool]:
+    """Whether all that a profile executes in the end are parallel tasks, and whether any of it may be one."""
+    parts = [profile for _, profile in leaves(state, profile_id)]
+    tasks = [isinstance(profile, PARALLEL_TASKS) for profile in parts]
+    return bool(tasks) and all(tasks), any(tasks) or None in parts
+
+
 def killable(state: State) -> list[str]:
     """The running jobs that can be killed now, in the order of their execution."""
-    killed = (job_id for job_id in state.running if not state.jobs[job_id].kill_due)
+    killed = (job_id for job_id in state.held.running if not state.jobs[job_id].kill_due)
     if "job.kill-usage-trace" not in state.severities:
         return list(killed)
     return [job_id for job_id in killed if not any(_usage(state, state.jobs[job_id]))]
@@ -269,7 +276,7 @@ def completed(state: State, event: model.JobCompletedEvent) -> None:
         state.report("job.killed-unasked", "state", f"nobody wanted to kill job {shown(job_id)}")
     record.state = after
     record.final = final
-    state.release(job_id)
+    state.held.release(job_id)
     state.ended.append(job_id)
     forget(state, record)
 

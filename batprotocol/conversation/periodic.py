@@ -7,6 +7,7 @@ event against the state, and change it if nothing is wrong. It must not know of 
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Iterator
 from itertools import islice
 from math import inf
 from typing import Final
@@ -19,7 +20,7 @@ from batprotocol.errors import shown
 __all__ = [
     "call_me_later",
     "create_probe",
-    "endless",
+    "phrases",
     "probe_data",
     "read_create_probe",
     "requested_call",
@@ -63,16 +64,28 @@ def _check_periodic(state: State, trigger: model.Periodic, path: str) -> None:
         state.report("trigger.no-periods", f"{path}.mode.nb_periods", "the trigger never fires")
 
 
-def _start(state: State, trigger: model.Periodic) -> None:
-    period = _milliseconds(trigger)
-    state.periods[period] = state.periods.get(period, 0) + 1
+def _start(state: State, what: str, trigger: model.TemporalTrigger) -> None:
+    """A call or a probe is to come."""
+    state.pending += 1
+    if isinstance(trigger, model.Periodic):
+        period = _milliseconds(trigger)
+        state.periods[period] = state.periods.get(period, 0) + 1
+        if _periods(trigger) is None:
+            state.endless += 1
+            state.endless_news ^= {what}
 
 
-def _end(state: State, trigger: model.Periodic) -> None:
-    period = _milliseconds(trigger)
-    state.periods[period] -= 1
-    if not state.periods[period]:
-        del state.periods[period]
+def _end(state: State, what: str, trigger: model.TemporalTrigger) -> None:
+    """A call or a probe comes no more."""
+    state.pending -= 1
+    if isinstance(trigger, model.Periodic):
+        period = _milliseconds(trigger)
+        state.periods[period] -= 1
+        if not state.periods[period]:
+            del state.periods[period]
+        if _periods(trigger) is None:
+            state.endless -= 1
+            state.endless_news ^= {what}
 
 
 def _periods(trigger: model.Periodic) -> int | None:
@@ -110,8 +123,7 @@ def call_me_later(state: State, event: model.CallMeLaterEvent) -> None:
         state.report("call.past", "when.time", text)
     if state.takes_effect(possible):
         insort(state.calls.setdefault(name, []), CallRecord(when), key=_order)
-        if isinstance(when, model.Periodic):
-            _start(state, when)
+        _start(state, f"call {name}", when)
 
 
 def stop_call(state: State, event: model.StopCallMeLaterEvent) -> None:
@@ -155,25 +167,19 @@ def requested_call(state: State, event: model.RequestedCallEvent) -> None:
 
 
 def _end_call(state: State, name: str, call: CallRecord) -> None:
-    if isinstance(call.when, model.Periodic):
-        _end(state, call.when)
+    _end(state, f"call {name}", call.when)
     calls = state.calls[name]
     calls.pop(0 if call is calls[0] else -1)
     if not calls:
         del state.calls[name]
 
 
-def endless(state: State) -> list[str]:
-    """The calls and probes that run until they are stopped, as phrases."""
-    names = [f"call {shown(name)}" for name, calls in state.calls.items() if _is_endless(calls[-1].when)]
-    for name, probe in state.probes.items():
-        if _is_endless(probe.event.measurement_triggering_policy):
-            names.append(f"probe {shown(name)}")
-    return names
-
-
-def _is_endless(trigger: model.TemporalTrigger) -> bool:
-    return isinstance(trigger, model.Periodic) and _periods(trigger) is None
+def phrases(state: State) -> Iterator[str]:
+    """The calls and probes that are to come."""
+    for name in state.calls:
+        yield f"call {shown(name)}"
+    for name in state.probes:
+        yield f"probe {shown(name)}"
 
 
 # Probes
@@ -205,8 +211,7 @@ def create_probe(state: State, event: model.CreateProbeEvent) -> None:
     is_new = event.probe_id not in state.probes
     if state.takes_effect(possible=is_new and (isinstance(trigger, model.OneShot) or _milliseconds(trigger) > 0)):
         state.probes[event.probe_id] = ProbeRecord(event)
-        if isinstance(trigger, model.Periodic):
-            _start(state, trigger)
+        _start(state, f"probe {event.probe_id}", trigger)
 
 
 def _not_implemented(event: model.CreateProbeEvent) -> list[tuple[str, str]]:
@@ -312,6 +317,4 @@ def _resources(state: State, asked: model.CreateProbeEvent) -> int:
 
 
 def _end_probe(state: State, name: str) -> None:
-    trigger = state.probes.pop(name).event.measurement_triggering_policy
-    if isinstance(trigger, model.Periodic):
-        _end(state, trigger)
+    _end(state, f"probe {name}", state.probes.pop(name).event.measurement_triggering_policy)

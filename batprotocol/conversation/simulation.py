@@ -6,12 +6,14 @@ conversation, along the automaton's table.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Final
 
 from batprotocol import model
 from batprotocol.conversation.automaton import JobState, Phase, Registration
 from batprotocol.conversation.hosts import host_records, note_power
-from batprotocol.conversation.periodic import endless
+from batprotocol.conversation.hostsets import mask_of
+from batprotocol.conversation.periodic import phrases
 from batprotocol.conversation.state import State
 from batprotocol.errors import shown
 
@@ -53,9 +55,8 @@ def begins(state: State, event: model.SimulationBeginsEvent) -> None:
         state.hosts = records
         state.host_limit = len(records)
         state.host_names = {record.host.name: id for id, record in records.items()}
-        state.storages = sum(1 << host.id for host in event.storage_hosts)
-        for record in records.values():
-            note_power(state, record)
+        state.storages = mask_of([(host.id, host.id) for host in event.storage_hosts])
+        note_power(state, records.values())
     else:
         text = f"the ids of {computing + storing} hosts are not 0 to {computing + storing - 1}"
         state.report("simulation.host-ids", "computation_hosts", text)
@@ -128,11 +129,11 @@ def stuck(state: State) -> None:
 
 def _endless(state: State) -> None:
     """Report, once, calls and probes without end that alone keep the simulation alive."""
-    names = [] if state.registration is Registration.OPEN else endless(state)
-    if not names or names == state.endless_told or len(names) < sum(map(len, state.calls.values())) + len(state.probes):
+    if state.registration is Registration.OPEN or state.endless < state.pending or not state.endless_news:
         return
-    state.endless_told = names
-    text = f"nothing else is to come, but there is no end to {_shortened(names)}"
+    state.endless_news.clear()
+    first = list(islice(phrases(state), _SHOWN))
+    text = f"nothing else is to come, but there is no end to {_shortened(first, state.endless)}"
     state.report_at("simulation.endless", "", text)
 
 
@@ -144,9 +145,10 @@ def _waiting(state: State) -> list[str]:
 
 
 def _listed(names: list[str]) -> str:
-    return _shortened([shown(name) for name in names])
+    return _shortened([shown(name) for name in names[:_SHOWN]], len(names))
 
 
-def _shortened(names: list[str]) -> str:
-    first = ", ".join(names[:_SHOWN])
-    return f"{first} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else first
+def _shortened(first: list[str], count: int) -> str:
+    """The first of so many, and how many more there are."""
+    text = ", ".join(first)
+    return f"{text} and {count - len(first)} more" if count > len(first) else text

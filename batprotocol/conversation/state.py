@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
-from intervaltree import IntervalTree
 from mypy_extensions import mypyc_attr
 
 from batprotocol import model
 from batprotocol.conversation.automaton import Expected, HostPower, Phase, Registration
-from batprotocol.conversation.hostsets import HostSetText, read_hosts
+from batprotocol.conversation.holding import Holding
+from batprotocol.conversation.hostsets import HostCounts, HostSetText, read_hosts
 from batprotocol.conversation.known_jobs import JobRecord, Jobs
 from batprotocol.conversation.rules import Violation
 from batprotocol.errors import shown
@@ -115,14 +115,12 @@ class State:
         self.host_limit = MOST_HOSTS
         self.storages = 0
         self.asleep = 0
-        self.busy = 0
-        self.shared = 0
-        self.pstate_changes_due: list[tuple[int, int]] = []
-        self.switches_due: list[tuple[int, int]] = []
+        self.pstate_changes_due: dict[tuple[int, int], int] = {}
+        self.switches_due: dict[int, HostCounts] = {}
         # Jobs and profiles
         self.jobs = Jobs()
         self.ended: list[str] = []
-        self.running: dict[str, HostSetText] = {}
+        self.held = Holding()
         self.rejected: list[JobRecord] = []
         self.undecided = 0
         self.acknowledgements_due = 0
@@ -131,13 +129,14 @@ class State:
         self.gone_profiles: set[str] = set()
         self.infinite_profiles: set[str] = set()
         self.reuses_profiles = False
-        self.usage_tree: IntervalTree | None = None
         # Calls and probes
         self.calls: dict[str, list[CallRecord]] = {}
         self.probes: dict[str, ProbeRecord] = {}
         self.periods: dict[int, int] = {}
         self.closing_calls: set[str] = set()
-        self.endless_told: list[str] = []
+        self.pending = 0
+        self.endless = 0
+        self.endless_news: set[str] = set()
         self.closing_probes: set[str] = set()
 
     def report(self, rule: str, path: str, text: str) -> None:
@@ -170,42 +169,6 @@ class State:
         """
         return not self.refused or (self.said and possible)
 
-    # Who holds which hosts
-
-    def occupy(self, job_id: str, hosts: HostSetText) -> None:
-        """The job gets these hosts, which all exist."""
-        self.running[job_id] = hosts
-        self.shared |= self.busy & hosts.mask
-        self.busy |= hosts.mask
-        self.usage_tree = None
-
-    def release(self, job_id: str) -> None:
-        """The job does not need its hosts any more."""
-        mask = self.running.pop(job_id).mask
-        self.usage_tree = None
-        if not mask & self.shared:
-            self.busy ^= mask
-            return
-        self.busy = self.shared = 0
-        for hosts in self.running.values():
-            self.shared |= self.busy & hosts.mask
-            self.busy |= hosts.mask
-
-    def usage(self) -> IntervalTree:
-        """Who holds which hosts: intervals [first, last + 1[ with the job's id. Made when someone asks."""
-        if self.usage_tree is None:
-            self.usage_tree = IntervalTree()
-            for job_id, hosts in self.running.items():
-                for first, last in hosts.intervals:
-                    self.usage_tree.addi(first, last + 1, job_id)
-        return self.usage_tree
-
-    def holders(self, hosts: HostSetText) -> list[str]:
-        """The jobs that hold any of these hosts."""
-        tree = self.usage()
-        found = {interval.data for first, last in hosts.intervals for interval in tree.overlap(first, last + 1)}
-        return sorted(found)
-
     # Host sets
 
     def readable_hosts(self, text: str, path: str) -> None:
@@ -236,7 +199,7 @@ class State:
     def to_come(self) -> list[str]:
         """Why Batsim will speak again: what is under way, as phrases. Empty if nothing is."""
         reasons = (
-            (bool(self.running), f"{len(self.running)} running jobs"),
+            (bool(self.held.running), f"{len(self.held.running)} running jobs"),
             (not self.static_submitted, "static jobs to submit"),
             (not self.external_injected, "external events to inject"),
             (bool(self.calls), f"calls {', '.join(map(shown, list(self.calls)[:3]))}"),
@@ -255,7 +218,7 @@ class State:
     def only_repeats(self) -> bool:
         """Whether nothing is under way but calls and probes."""
         return (
-            not self.running
+            not self.held.running
             and self.static_submitted
             and self.external_injected
             and not self.switches_due

@@ -70,7 +70,7 @@ from batprotocol.model import (
 from batprotocol.testing import strategies
 from batprotocol.wire import frames
 
-IGNORED = {"found", "refused", "index", "said", "usage_tree", "severities"}
+IGNORED = {"found", "refused", "index", "said", "severities"}
 """What of the state is only about the judgement at hand."""
 
 
@@ -78,9 +78,9 @@ def snapshot(conversation: Conversation) -> dict[str, Any]:
     """All that a conversation knows, to be compared."""
     state = conversation._state.__reduce_ex__(2)[2]  # compiled, it has no __dict__
     assert isinstance(state, dict)
-    known = {name: copy.deepcopy(value) for name, value in state.items() if name not in IGNORED | {"jobs", "running"}}
+    known = {name: copy.deepcopy(value) for name, value in state.items() if name not in IGNORED | {"jobs", "held"}}
     known["jobs"] = copy.deepcopy(dict(conversation.jobs))
-    known["running"] = {job: hosts.intervals for job, hosts in state["running"].items()}
+    known["running"] = {job: hosts.intervals for job, hosts in state["held"].running.items()}
     known["turn"] = (conversation.turn, conversation.number)
     return known
 

@@ -6,18 +6,18 @@ Work is counted, not timed: steps of a matcher, lines of Python. A clock would o
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib
 import re
-import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
 from engines import each_engine
 from regex_work import Work
+from work import lines_of
 
 import batprotocol
 from batprotocol.errors import DecodeError
@@ -217,31 +217,12 @@ SHAPES: dict[str, Callable[[int], bytes]] = {
 }
 
 
-def lines_of(work: Callable[[], object]) -> int:
-    """How many lines of Python it takes."""
-    count = 0
-
-    def trace(frame: FrameType, event: str, argument: Any) -> Any:
-        nonlocal count
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        work()
-    except DecodeError:
-        pass
-    finally:
-        sys.settrace(before)
-    return count
-
-
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_any_json_takes_linear_time(shape: str, strict: bool) -> None:
     def read(count: int) -> None:
-        dialect.read(SHAPES[shape](count), strict, [])
+        with contextlib.suppress(DecodeError):
+            dialect.read(SHAPES[shape](count), strict, [])
 
     lines_of(partial(read, 3))  # what is done once
     less, more = lines_of(partial(read, 60)), lines_of(partial(read, 240))

@@ -1,0 +1,172 @@
+"""Who holds which hosts: the running jobs, which hosts are busy, and who else has some of them.
+
+Jobs can share hosts, as many as like to: nothing here takes longer for that but by the logarithm of their number, and
+where nobody shares anything, it is two operations on ints. It must not know what jobs are, nor who may have what.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Final
+
+from intervaltree import IntervalTree
+from mypy_extensions import mypyc_attr
+
+from batprotocol.conversation.hostsets import HostCounts, HostSetText
+from batprotocol.conversation.usage import Moment, Usage
+
+__all__ = ["Holding"]
+
+
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class Holding:
+    """The running jobs and their hosts.
+
+    Attributes:
+        running: the hosts by job, in the order in which they got them.
+        counts: how many jobs hold each host; `counts.some` are the busy ones.
+    """
+
+    __slots__ = ("_moment", "_ranges", "counts", "running")
+
+    def __init__(self) -> None:
+        self.running: dict[str, HostSetText] = {}
+        self.counts = HostCounts()
+        self._ranges: _Ranges | None = None  # made when somebody asks for names first: most jobs share nothing
+        self._moment: weakref.ref[Moment] | None = None
+
+    def occupy(self, job_id: str, hosts: HostSetText) -> None:
+        """The job gets these hosts."""
+        if self._moment is not None:
+            self._keep()
+        self.running[job_id] = hosts
+        self.counts.add(hosts.mask)
+        if self._ranges is not None:
+            self._ranges.add(job_id, hosts)
+
+    def release(self, job_id: str) -> None:
+        """The job does not need its hosts any more."""
+        if self._moment is not None:
+            self._keep()
+        hosts = self.running.pop(job_id)
+        self.counts.remove(hosts.mask)
+        if self._ranges is not None:
+            self._ranges.remove(job_id, hosts)
+
+    def holders(self, hosts: HostSetText, most: int) -> list[str]:
+        """So many of the jobs that hold any of these hosts, or all of them if there are no more."""
+        if self._ranges is None:
+            self._ranges = _Ranges()
+            for job_id, held in self.running.items():
+                self._ranges.add(job_id, held)
+        return self._ranges.overlapping(hosts, most)
+
+    def usage(self) -> IntervalTree:
+        """Who holds which hosts now, for people: intervals [first, last + 1[ with the job's id."""
+        moment = None if self._moment is None else self._moment()
+        if moment is None:
+            moment = Moment(self.running)
+            self._moment = weakref.ref(moment)
+        return Usage(moment)
+
+    def _keep(self) -> None:
+        moment = None if self._moment is None else self._moment()
+        if moment is not None:
+            moment.keep()
+        self._moment = None
+
+    def __getstate__(self) -> dict[str, HostSetText]:
+        return self.running
+
+    def __setstate__(self, running: dict[str, HostSetText]) -> None:
+        self.running = {}
+        self.counts = HostCounts()
+        self._ranges = None
+        self._moment = None
+        for job_id, hosts in running.items():
+            self.occupy(job_id, hosts)
+
+
+_LEAVES: Final = 2**31
+"""More than the number of any host."""
+
+
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class _Ranges:
+    """Jobs by their hosts: a binary tree of ranges, of which only those exist that somebody holds something of.
+
+    The root is 1, the halves of range n are 2n and 2n + 1, and host h is the leaf `_LEAVES + h`. So an interval
+    consists of two ranges a level at most, and lies in two more: few dicts, however many jobs share it.
+    """
+
+    __slots__ = ("_parts", "_wholes")
+
+    def __init__(self) -> None:
+        self._wholes: dict[int, dict[str, None]] = {}
+        """By range, the jobs of whose intervals it is one."""
+        self._parts: dict[int, dict[str, None]] = {}
+        """By range, the jobs that hold a part of it."""
+
+    def add(self, job_id: str, hosts: HostSetText) -> None:
+        wholes, parts = _cut(hosts)
+        for number in wholes:
+            self._wholes.setdefault(number, {})[job_id] = None
+        for number in parts:
+            self._parts.setdefault(number, {})[job_id] = None
+
+    def remove(self, job_id: str, hosts: HostSetText) -> None:
+        wholes, parts = _cut(hosts)
+        _take(self._wholes, wholes, job_id)
+        _take(self._parts, parts, job_id)
+
+    def overlapping(self, hosts: HostSetText, most: int) -> list[str]:
+        """So many jobs at most that hold any of these hosts: of each range its own, of what is in it, and all of it."""
+        wholes, above = _cut(hosts)
+        found: dict[str, None] = {}
+        for number in above:
+            if _collect(self._wholes, number, found, most):
+                return list(found)
+        for number in wholes:
+            if _collect(self._wholes, number, found, most) or _collect(self._parts, number, found, most):
+                return list(found)
+        return list(found)
+
+
+def _collect(table: dict[int, dict[str, None]], number: int, found: dict[str, None], most: int) -> bool:
+    """Add the jobs of a range to those that were found; whether these are enough."""
+    for job_id in table.get(number, ()):
+        found[job_id] = None
+        if len(found) >= most:
+            return True
+    return False
+
+
+def _take(table: dict[int, dict[str, None]], numbers: dict[int, None], job_id: str) -> None:
+    for number in numbers:
+        jobs = table[number]
+        del jobs[job_id]
+        if not jobs:
+            del table[number]
+
+
+def _cut(hosts: HostSetText) -> tuple[dict[int, None], dict[int, None]]:
+    """The ranges that a host set consists of, and those that these are parts of."""
+    wholes: dict[int, None] = {}
+    parts: dict[int, None] = {}
+    for first, last in hosts.intervals:
+        low, high = first + _LEAVES, last + _LEAVES + 1
+        while low < high:
+            if low & 1:
+                wholes[low] = None
+                low += 1
+            if high & 1:
+                high -= 1
+                wholes[high] = None
+            low >>= 1
+            high >>= 1
+    for number in wholes:
+        number >>= 1
+        while number and number not in parts:
+            parts[number] = None
+            number >>= 1
+    return wholes, parts

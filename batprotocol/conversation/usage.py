@@ -1,0 +1,57 @@
+"""Who holds which hosts, as people ask for it: an `intervaltree.IntervalTree`, made when somebody looks into it.
+
+Most ask only whether anybody holds anything. It must not know how the rules keep the same in mind.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from intervaltree import Interval, IntervalTree
+
+if TYPE_CHECKING:
+    from batprotocol.conversation.hostsets import HostSetText
+
+__all__ = ["Moment", "Usage"]
+
+_MADE: Final = ("all_intervals", "boundary_table", "top_node")
+"""The attributes of an IntervalTree: all that it does begins with one of them."""
+
+
+class Moment:
+    """The running jobs and their hosts at one moment.
+
+    Attributes:
+        running: the hosts by job. It is the conversation's own dict until that is about to change.
+    """
+
+    __slots__ = ("__weakref__", "running")
+
+    def __init__(self, running: dict[str, HostSetText]) -> None:
+        self.running = running
+
+    def keep(self) -> None:
+        """The conversation goes on, and somebody may still want to know how it was."""
+        self.running = dict(self.running)
+
+
+class Usage(IntervalTree):
+    """Intervals [first, last + 1[ with the job's id."""
+
+    def __init__(self, moment: Moment) -> None:
+        self._moment: Moment | None = moment
+
+    def __getattr__(self, name: str) -> Any:
+        moment = self.__dict__.get("_moment")
+        if name not in _MADE or moment is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self._moment = None
+        super().__init__(
+            Interval(first, last + 1, job_id)
+            for job_id, hosts in moment.running.items()
+            for first, last in hosts.intervals
+        )
+        return getattr(self, name)
+
+    def __bool__(self) -> bool:
+        return bool(self.all_intervals if self._moment is None else self._moment.running)
