@@ -197,7 +197,7 @@ def calls(count: int) -> None:
     for number in range(count):
         peers.mine.add_call_me_later(f"c{number}", model.Periodic(10))
     peers.turn("simulation.endless")
-    for number in range(count):
+    for _number in range(count):
         peers.mine.add_call_me_later("once", model.OneShot(0))
         peers.say()
         peers.batsim.add_requested_call("once")
