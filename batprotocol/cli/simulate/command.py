@@ -59,6 +59,7 @@ __all__ = ["simulate"]
 )
 @old_options
 @click.option("--init", metavar="TEXT", default="", help="Initialization data for the decision component.")
+@click.option("--lazy", is_flag=True, help="Read sorted workloads as they are needed, to save memory.")
 @click.option("--energy", is_flag=True, help="Measure energy; all hosts of the platform must tell their watts.")
 @click.option(
     "--record",

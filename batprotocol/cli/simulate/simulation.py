@@ -59,6 +59,7 @@ def run(
     endpoint: str | None,
     library: str | None,
     init: str,
+    lazy: bool,
     energy: bool,
     rules: str,
     exact: bool,
@@ -85,6 +86,7 @@ def run(
         endpoint: where a decision component waits, or None.
         library: a decision component that is a shared library, or None.
         init: the initialization data.
+        lazy: read sorted workloads as they are needed.
         energy: measure energy.
         rules: the rule set.
         exact: advance step by step as SimGrid does.
@@ -100,7 +102,7 @@ def run(
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
     console_output = Output()
     given = [
-        read_workload(path, name=f"w{number}", compositions=rules == "protocol", quirks=quirks)
+        read_workload(path, name=f"w{number}", compositions=rules == "protocol", quirks=quirks, lazy=lazy)
         for number, path in enumerate(workloads or ([] if events else [EXAMPLE_WORKLOAD]))
     ]
     for workload in given:

@@ -7,8 +7,8 @@ fault before anything runs:
 - `read_platform`: `xml`, `elements` and `units` give what `platform_xml` makes hosts and zones of, those of clusters
   with `topologies`, under the settings of a `configuration`; `machines` then tells the master, computation and storage
   hosts apart and numbers them.
-- `read_workload`: `json_stream`, `profiles_json`, `compact_json` and `traces` serve `workload_json`; `swf` reads the
-  archive's format. `reading` finds out which of them a file needs.
+- `read_workload`: jobs go into `columns`, or stay in a `job_file`; `json_stream`, `profiles_json`, `compact_json` and
+  `traces` serve `workload_json`; `swf` reads the archive's format. `reading` finds out which of them a file needs.
 - `read_external_events`: `event_lists`, in the order of `unstable` with Batsim's quirks.
 """
 

@@ -1,15 +1,18 @@
 """The jobs of a workload in columns: some forty bytes a job instead of some four hundred.
 
-It knows of order and of duplicate names, but not of what the columns mean.
+It knows of order and of duplicate names, but not of what the columns mean. `JobTable` is what a workload needs of its
+jobs, wherever they are.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from array import array
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
-__all__ = ["JobColumns", "JobRecord"]
+__all__ = ["Hashes", "JobColumns", "JobRecord", "JobTable", "first_duplicate"]
 
 _NO_WALLTIME = -1.0  # a walltime that is given is > 0
 
@@ -25,10 +28,64 @@ class JobRecord(NamedTuple):
     extra_data: str | None
 
 
-class JobColumns:
+class JobTable(ABC):
+    """Rows by (time, id), and what is known of all of them together.
+
+    Attributes:
+        most_resources: the largest number of resources; 0 without rows.
+        uses: which rows first use a profile with so many resources: row by (name of the profile, resources).
+    """
+
+    def __init__(self) -> None:
+        self.most_resources = 0
+        self.uses: dict[tuple[str, int], int] = {}
+        self._profile_numbers: dict[str, int] = {}
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def __getitem__(self, place: int) -> JobRecord:
+        """The row at a place of the order."""
+
+    @abstractmethod
+    def append(
+        self, id: str, time: float, resources: int, profile: str, walltime: float | None, extra_data: str | None
+    ) -> None:
+        """Add a row. `resources` must fit into uint32, and `id` into UTF-8."""
+
+    @abstractmethod
+    def sort(self) -> None:
+        """Order the rows by (time, id), ids by their UTF-8 bytes. Rows that are in order already cost nothing."""
+
+    @abstractmethod
+    def duplicate(self) -> tuple[int, int, str] | None:
+        """The first row whose name an earlier one has, that earlier one, and the name; None if all differ.
+
+        Rows are counted in the order in which they were appended.
+        """
+
+    @property
+    def profiles(self) -> list[str]:
+        """The names of the profiles that the rows use, each once, in the order of their first use."""
+        return list(self._profile_numbers)
+
+    def _note(self, row: int, resources: int, profile: str) -> int:
+        """A row uses a profile: the number of that profile."""
+        number = self._profile_numbers.get(profile)
+        if number is None:
+            number = self._profile_numbers[profile] = len(self._profile_numbers)
+        if resources > self.most_resources:
+            self.most_resources = resources
+        self.uses.setdefault((profile, resources), row)
+        return number
+
+
+class JobColumns(JobTable):
     """Rows in the order in which they were appended, and, once `sort` was called, by (time, id)."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._ids = bytearray()
         self._ends = array("Q")
         self._times = array("d")
@@ -36,7 +93,6 @@ class JobColumns:
         self._walltimes = array("d")
         self._profiles = array("I")
         self._profile_names: list[str] = []
-        self._profile_numbers: dict[str, int] = {}
         self._extra_data: dict[int, str] = {}
         self._order: array[int] | None = None
 
@@ -46,13 +102,12 @@ class JobColumns:
     def append(
         self, id: str, time: float, resources: int, profile: str, walltime: float | None, extra_data: str | None
     ) -> None:
-        """Add a row. `resources` must fit into uint32, and `id` into UTF-8."""
-        number = self._profile_numbers.get(profile)
-        if number is None:
-            number = self._profile_numbers[profile] = len(self._profile_names)
+        row = len(self._times)
+        number = self._note(row, resources, profile)
+        if number == len(self._profile_names):
             self._profile_names.append(profile)
         if extra_data is not None:
-            self._extra_data[len(self._times)] = extra_data
+            self._extra_data[row] = extra_data
         self._resources.append(resources)
         self._ids += id.encode()
         self._ends.append(len(self._ids))
@@ -80,35 +135,13 @@ class JobColumns:
         """The name of the row that was appended as number `row`."""
         return self._ids[self._ends[row - 1] if row else 0 : self._ends[row]].decode()
 
-    @property
-    def profiles(self) -> list[str]:
-        """The names of the profiles that the rows use, each once, in the order of their first use."""
-        return list(self._profile_names)
-
-    @property
-    def most_resources(self) -> int:
-        """The largest number of resources; 0 without rows."""
-        return max(self._resources, default=0)
-
-    def duplicate(self) -> tuple[int, int] | None:
-        """The first row whose name an earlier one has, and that earlier one, by their numbers; None if all differ."""
-        # Hashes are enough to see that all names differ, and a fraction of the names' size.
-        hashes = array("q", (hash(self.id_of(row)) for row in range(len(self))))
-        ordered = sorted(hashes)
-        twice = {one for one, other in pairwise(ordered) if one == other}
-        if not twice:
-            return None
-        seen: dict[str, int] = {}
-        for row, hashed in enumerate(hashes):
-            if hashed in twice:
-                name = self.id_of(row)
-                if name in seen:
-                    return row, seen[name]
-                seen[name] = row
-        return None
+    def duplicate(self) -> tuple[int, int, str] | None:
+        hashes = Hashes()
+        for row in range(len(self)):
+            hashes.add(self.id_of(row))
+        return first_duplicate(hashes, map(self.id_of, range(len(self))))
 
     def sort(self) -> None:
-        """Order the rows by (time, id), ids by their UTF-8 bytes. Rows that are in order already cost nothing."""
         times = self._times
         before = (float("-inf"), b"")
         for row, time in enumerate(times):
@@ -131,3 +164,39 @@ class JobColumns:
 
     def _id_bytes(self, row: int) -> bytes:
         return bytes(self._ids[self._ends[row - 1] if row else 0 : self._ends[row]])
+
+
+class Hashes:
+    """The hashes of names: enough to see that all names differ, and a fraction of the names' size."""
+
+    def __init__(self) -> None:
+        # Sorted one by one at the end, as a list of all takes five times the memory.
+        self._buckets = [array("q") for _ in range(256)]
+
+    def add(self, name: str) -> None:
+        """One more name."""
+        hashed = hash(name)
+        self._buckets[hashed & 255].append(hashed)
+
+    def twice(self) -> set[int]:
+        """The hashes that several names have."""
+        return {one for bucket in self._buckets for one, other in pairwise(sorted(bucket)) if one == other}
+
+
+def first_duplicate(hashes: Hashes, names: Iterable[str]) -> tuple[int, int, str] | None:
+    """The first of some names that an earlier one equals, see `JobTable.duplicate`.
+
+    Args:
+        hashes: of all names.
+        names: the same in order, which are looked at only if two of the hashes are equal.
+    """
+    twice = hashes.twice()
+    if not twice:
+        return None
+    seen: dict[str, int] = {}
+    for row, name in enumerate(names):
+        if hash(name) in twice:
+            if name in seen:
+                return row, seen[name], name
+            seen[name] = row
+    return None

@@ -62,7 +62,8 @@ class JsonStream:
     def __init__(self, stream: BinaryIO, filename: str = "") -> None:
         self._stream = stream
         self._filename = filename
-        self._decode = codecs.getincrementaldecoder("utf-8")().decode
+        self._decoding = codecs.getincrementaldecoder("utf-8")()
+        self._bytes = 0
         self._text = ""
         self._position = 0
         self._lines = 0  # before the text that is held
@@ -94,12 +95,19 @@ class JsonStream:
             raise self.error(f"a value of more than {_LONGEST} characters is not read")
         data = self._stream.read(max(_CHUNK, len(self._text)))
         try:
-            self._text += self._decode(data, final=not data)
+            self._text += self._decoding.decode(data, final=not data)
         except UnicodeDecodeError as error:
             self._text += data[: error.start].decode(errors="replace")
             raise self.error("this is no UTF-8", position=len(self._text)) from None
+        self._bytes += len(data)
         self._ended = not data
         return True
+
+    @property
+    def offset(self) -> int:
+        """How many bytes of the stream are in front of the next character that was not read."""
+        pending = len(self._decoding.getstate()[0])
+        return self._bytes - pending - len(self._text[self._position :].encode())
 
     def peek(self) -> str:
         """The next character that is no white space; "" at the end."""
@@ -170,12 +178,16 @@ class JsonStream:
             self._position += 1
         self.take("}", path)
 
-    def items(self, path: str = "") -> Iterator[int]:
-        """Read an array: the numbers of its values. The caller reads each value before it asks for the next."""
-        self.take("[", path)
-        if self.peek() == "]":
-            self._position += 1
-            return
+    def items(self, path: str = "", *, inside: bool = False) -> Iterator[int]:
+        """Read an array: the numbers of its values. The caller reads each value before it asks for the next.
+
+        If the stream begins with a value `inside` the array, it is read from there on.
+        """
+        if not inside:
+            self.take("[", path)
+            if self.peek() == "]":
+                self._position += 1
+                return
         number = 0
         while True:
             yield number

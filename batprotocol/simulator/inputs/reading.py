@@ -19,7 +19,12 @@ EXAMPLE_WORKLOAD: Final = os.path.join(_EXAMPLES, "jobs.json")
 
 
 def read_workload(
-    path: str | os.PathLike[str], *, name: str = "w0", compositions: bool = False, quirks: bool = False
+    path: str | os.PathLike[str],
+    *,
+    name: str = "w0",
+    compositions: bool = False,
+    quirks: bool = False,
+    lazy: bool = False,
 ) -> Workload:
     """The workload of a file: in the Standard Workload Format if it is called `.swf` or `.swf.gz`, else Batsim's JSON.
 
@@ -28,6 +33,8 @@ def read_workload(
         name: the workload's name.
         compositions: whether fork-join and merge profiles are read, which Batsim refuses.
         quirks: whether files are read with Batsim's bugs.
+        lazy: whether jobs stay in the file, and are read again as they are needed, so that a workload can be larger
+            than memory. They must be sorted by (submission time, id) for that, and the file must not change meanwhile.
 
     Raises:
         InputError: the file is no workload; with its place.
@@ -35,5 +42,5 @@ def read_workload(
     """
     words = os.fspath(path).lower().split(".")
     if "swf" in words[-2:]:
-        return read_swf(path, name=name)
-    return read_workload_json(path, name=name, compositions=compositions, quirks=quirks)
+        return read_swf(path, name=name, lazy=lazy)
+    return read_workload_json(path, name=name, compositions=compositions, quirks=quirks, lazy=lazy)

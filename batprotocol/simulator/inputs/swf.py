@@ -25,7 +25,8 @@ from io import BufferedReader
 
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile
-from batprotocol.simulator.inputs.columns import JobColumns
+from batprotocol.simulator.inputs.columns import JobColumns, JobRecord
+from batprotocol.simulator.inputs.job_file import JobFile, Rows
 from batprotocol.simulator.inputs.workload import MOST_RESOURCES, Workload, WorkloadProfile
 
 __all__ = ["read_swf"]
@@ -38,24 +39,25 @@ _HEADER = re.compile(r";\s*(MaxProcs|MaxNodes)\s*:\s*([0-9]{1,9})\b")
 _UNKNOWN = -1.0
 
 
-def read_swf(path: str | os.PathLike[str], *, name: str = "w0") -> Workload:
+def read_swf(path: str | os.PathLike[str], *, name: str = "w0", lazy: bool = False) -> Workload:
     """The workload of a file in the Standard Workload Format, compressed by gzip or not; see above for what is in it.
 
     Args:
         path: the file; compressed if its first bytes say so, whatever its name.
         name: the workload's name.
+        lazy: whether jobs stay in the file, and are read again as they are needed; they must be sorted for that.
 
     Raises:
         InputError: a line is no job; with file, line and field.
         OSError: the file cannot be read.
     """
     filename = os.path.abspath(path)
-    columns = JobColumns()
+    jobs = JobFile(_Rows(filename)) if lazy else JobColumns()
     profiles: dict[str, WorkloadProfile] = {}
     header: dict[str, int] = {}
     lines = 0
     try:
-        for number, line in _lines(filename):
+        for number, place, line in _lines(filename):
             if line.startswith(";"):
                 found = _HEADER.match(line)
                 if found:
@@ -66,36 +68,56 @@ def read_swf(path: str | os.PathLike[str], *, name: str = "w0") -> Workload:
                 continue
             lines += 1
             try:
-                _add(columns, profiles, words)
+                job = _job(words)
+                if job is None:
+                    continue
+                if job.profile not in profiles:
+                    profiles[job.profile] = WorkloadProfile(DelayProfile(float(words[3])))
+                if isinstance(jobs, JobFile) and jobs.wants_place:
+                    jobs.begin_block(place)
+                jobs.append(*job)
             except InputError as error:
                 raise InputError(error.reason, error.path, file=filename, line=number) from None
-        most = columns.most_resources
+        most = jobs.most_resources
         size = header.get("MaxProcs") or header.get("MaxNodes") or most
-        workload = Workload.of_columns(name, filename, profiles, columns, resource_count=max(size, most, 1))
+        workload = Workload.of_columns(name, filename, profiles, jobs, resource_count=max(size, most, 1))
     except InputError as error:
         raise error if error.file else InputError(error.reason, error.path, file=filename) from None
-    workload.skipped = lines - len(columns)
+    workload.skipped = lines - len(jobs)
     return workload
 
 
-def _lines(filename: str) -> Iterator[tuple[int, str]]:
+class _Rows(Rows):
+    """How jobs are read from a file again."""
+
+    def read(self, place: int) -> Iterator[JobRecord]:
+        for _, _, line in _lines(self.filename, place):
+            job = None if line.startswith(";") or not line.strip() else _job(line.split())
+            if job is not None:
+                yield job
+
+
+def _lines(filename: str, place: int = 0) -> Iterator[tuple[int, int, str]]:
+    """The lines from a place on, with their numbers and places (of what was compressed, if it was)."""
     with open(filename, "rb") as raw:
         compressed = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
         stream: gzip.GzipFile | BufferedReader = gzip.GzipFile(fileobj=raw) if compressed else raw
         number = 0
         try:
+            stream.seek(place)
             while line := stream.readline(_LONGEST_LINE):
                 number += 1
                 if len(line) >= _LONGEST_LINE:
                     raise InputError(f"a line has {_LONGEST_LINE} bytes or more", file=filename, line=number)
-                yield number, line.decode("latin-1").lstrip()
+                yield number, place, line.decode("latin-1").lstrip()
+                place += len(line)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise InputError(f"the compressed file is damaged: {error}", file=filename, line=number + 1) from None
 
 
-def _add(columns: JobColumns, profiles: dict[str, WorkloadProfile], words: list[str]) -> None:
-    """Add the job of a line, unless it cannot run."""
+def _job(words: list[str]) -> JobRecord | None:
+    """The job of a line, or None if it cannot run."""
     if not _USED <= len(words) <= _FIELDS:
         raise InputError(f"a job has {_FIELDS} fields, but this line has {len(words)}")
     job = _field(words, 1, "job number")
@@ -110,12 +132,10 @@ def _add(columns: JobColumns, profiles: dict[str, WorkloadProfile], words: list[
     if job != math.floor(job) or job < 0:
         raise InputError(f"expected a whole number >= 0, got {shown(words[0])}", "field 1 (job number)")
     if runtime <= 0 or processors <= 0:
-        return
-    profile = f"delay{words[3]}"
-    if profile not in profiles:
-        profiles[profile] = WorkloadProfile(DelayProfile(runtime))
+        return None
     time = 0.0 if submitted == _UNKNOWN else submitted
-    columns.append(str(int(job)), time, int(processors), profile, walltime if walltime > 0 else None, None)
+    limit = walltime if walltime > 0 else None
+    return JobRecord(str(int(job)), time, int(processors), f"delay{words[3]}", limit, None)
 
 
 def _field(words: list[str], number: int, meaning: str) -> float:

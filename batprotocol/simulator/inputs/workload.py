@@ -22,7 +22,7 @@ from batprotocol.model import (
     SequentialCompositionProfile,
 )
 from batprotocol.model.value import Value
-from batprotocol.simulator.inputs.columns import JobColumns
+from batprotocol.simulator.inputs.columns import JobColumns, JobTable
 
 __all__ = ["StaticJob", "Submission", "Usage", "Workload", "WorkloadProfile", "local_name"]
 
@@ -157,7 +157,7 @@ class Workload:
         name: str,
         filename: str,
         profiles: Mapping[str, WorkloadProfile],
-        columns: JobColumns,
+        columns: JobTable,
         *,
         resource_count: int | None = None,
     ) -> Workload:
@@ -172,7 +172,7 @@ class Workload:
             made.resource_count = resource_count
         return made
 
-    def _settle(self, name: str, filename: str, profiles: Mapping[str, WorkloadProfile], columns: JobColumns) -> None:
+    def _settle(self, name: str, filename: str, profiles: Mapping[str, WorkloadProfile], columns: JobTable) -> None:
         check_profiles(profiles, name)
         _check_uses(profiles, columns)
         columns.sort()
@@ -292,33 +292,24 @@ def _check_cycles(parts: Mapping[str, list[str]]) -> None:
                     done.add(last)
 
 
-def _check_uses(profiles: Mapping[str, WorkloadProfile], columns: JobColumns) -> None:
+def _check_uses(profiles: Mapping[str, WorkloadProfile], jobs: JobTable) -> None:
     """Check jobs against their profiles and against each other."""
-    sizes: dict[str, int] = {}
-    for given in columns.profiles:
+    wrong: list[tuple[int, InputError]] = []
+    for (given, resources), row in jobs.uses.items():
         profile = profiles.get(given)
-        size = None if profile is None else _size(profile.profile)
         if profile is None:
-            sizes[given] = -1
-        elif size is not None:
-            sizes[given] = size
-    if sizes:
-        for row in range(len(columns)):
-            record = columns.appended(row)
-            size = sizes.get(record.profile, record.resources)
-            if size == record.resources:
-                continue
-            if size < 0:
-                raise InputError(f"there is no profile {shown(record.profile)}", f"jobs[{row}].profile")
-            raise InputError(
-                f"the profile {shown(record.profile)} is for {size} executors, but the job asks for "
-                f"{record.resources} resources",
-                f"jobs[{row}].res",
-            )
-    found = columns.duplicate()
+            wrong.append((row, InputError(f"there is no profile {shown(given)}", f"jobs[{row}].profile")))
+            continue
+        size = _size(profile.profile)
+        if size is not None and size != resources:
+            reason = f"the profile {shown(given)} is for {size} executors, but the job asks for {resources} resources"
+            wrong.append((row, InputError(reason, f"jobs[{row}].res")))
+    if wrong:
+        raise min(wrong, key=lambda each: each[0])[1]
+    found = jobs.duplicate()
     if found is not None:
-        row, earlier = found
-        raise InputError(f"jobs[{earlier}] has the id {shown(columns.appended(row).id)}, too", f"jobs[{row}].id")
+        row, earlier, id = found
+        raise InputError(f"jobs[{earlier}] has the id {shown(id)}, too", f"jobs[{row}].id")
 
 
 def _size(profile: Profile) -> int | None:

@@ -1,16 +1,20 @@
-"""Batsim's workload files: JSON in, a `Workload` out. The jobs are read one by one, however many there are."""
+"""Batsim's workload files: JSON in, a `Workload` out. The jobs are read one by one, however many there are.
+
+They are put into columns, or left in the file to be read as they are needed (`lazy`).
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from batprotocol.errors import InputError, shown
 from batprotocol.model import TraceReplayProfile, TraceType
-from batprotocol.simulator.inputs.columns import JobColumns
+from batprotocol.simulator.inputs.columns import JobColumns, JobRecord, JobTable
+from batprotocol.simulator.inputs.job_file import JobFile, Rows
 from batprotocol.simulator.inputs.json_stream import JsonStream
 from batprotocol.simulator.inputs.profiles_json import (
     extra_data_of,
@@ -29,7 +33,12 @@ __all__ = ["read_workload_json"]
 
 
 def read_workload_json(
-    path: str | os.PathLike[str], *, name: str = "w0", compositions: bool = False, quirks: bool = False
+    path: str | os.PathLike[str],
+    *,
+    name: str = "w0",
+    compositions: bool = False,
+    quirks: bool = False,
+    lazy: bool = False,
 ) -> Workload:
     """The workload of a file in Batsim's format.
 
@@ -38,6 +47,7 @@ def read_workload_json(
         name: the workload's name.
         compositions: whether fork-join and merge profiles are read, which Batsim refuses.
         quirks: whether usage traces lose a last line without a newline, as with Batsim.
+        lazy: whether jobs stay in the file, and are read again as they are needed; they must be sorted for that.
 
     Raises:
         InputError: the file is no workload; with file and place (`jobs[17].res`), and line and column.
@@ -45,14 +55,15 @@ def read_workload_json(
     """
     filename = os.path.abspath(path)
     with open(path, "rb") as stream:
-        reader = _WorkloadReader(JsonStream(stream, filename), name, compositions)
+        jobs = JobFile(_Rows(filename, name)) if lazy else JobColumns()
+        reader = _WorkloadReader(JsonStream(stream, filename), name, compositions, jobs)
         reader.read()
     if not reader.seen >= {"nb_res", "jobs", "profiles"}:
         missing = ", ".join(sorted({"nb_res", "jobs", "profiles"} - reader.seen))
         raise InputError(f"a workload has the keys nb_res, jobs and profiles; missing: {missing}", file=filename)
     try:
         profiles = _with_traces(reader.profiles, os.path.dirname(filename), quirks)
-        made = Workload.of_columns(name, filename, profiles, reader.columns, resource_count=reader.resource_count)
+        made = Workload.of_columns(name, filename, profiles, reader.jobs, resource_count=reader.resource_count)
         _refuse_smpi(made)
     except InputError as error:
         if error.file:
@@ -62,11 +73,11 @@ def read_workload_json(
 
 
 class _WorkloadReader:
-    def __init__(self, json: JsonStream, name: str, compositions: bool) -> None:
+    def __init__(self, json: JsonStream, name: str, compositions: bool, jobs: JobTable) -> None:
         self.json = json
         self.name = name
         self.compositions = compositions
-        self.columns = JobColumns()
+        self.jobs = jobs
         self.profiles: dict[str, WorkloadProfile] = {}
         self.resource_count = 0
         self.seen: set[str] = set()
@@ -96,34 +107,13 @@ class _WorkloadReader:
             raise self.json.error(f"expected an array, got {shown(self.json.value('jobs'))}", "jobs")
         for number in self.json.items("jobs"):
             place = f"jobs[{number}]"
+            if isinstance(self.jobs, JobFile) and self.jobs.wants_place:
+                self.jobs.begin_block(self.json.offset)
             given = self.json.value(place)
             try:
-                self._job(given)
+                self.jobs.append(*_job(given, self.name))
             except InputError as error:
                 raise self.json.error(error.reason, f"{place}.{error.path}" if error.path else place) from None
-
-    def _job(self, given: Any) -> None:
-        if not isinstance(given, dict):
-            raise InputError(f"expected an object, got {shown(given)}")
-        id = take(given, "id", _is_id)
-        time = take(given, "subtime", is_number)
-        resources = take(given, "res", is_natural)
-        profile = take(given, "profile", is_string)
-        walltime = take(given, "walltime", is_positive, None)
-        self.columns.append(
-            self._local("id", str(id)),
-            float(time),
-            resources,
-            self._local("profile", profile),
-            None if walltime is None else float(walltime),
-            extra_data_of(given),
-        )
-
-    def _local(self, key: str, given: str) -> str:
-        try:
-            return local_name(given, self.name)
-        except InputError as error:
-            raise InputError(error.reason, key) from None
 
     def _profiles(self) -> None:
         if self.json.peek() != "{":
@@ -135,6 +125,47 @@ class _WorkloadReader:
                 self.profiles[local_name(key, self.name)] = profile_of(given, compositions=self.compositions)
             except InputError as error:
                 raise self.json.error(error.reason, f"{place}.{error.path}" if error.path else place) from None
+
+
+class _Rows(Rows):
+    """How jobs are read from a file again."""
+
+    def __init__(self, filename: str, name: str) -> None:
+        super().__init__(filename)
+        self.name = name
+
+    def read(self, place: int) -> Iterator[JobRecord]:
+        with open(self.filename, "rb") as stream:
+            stream.seek(place)
+            json = JsonStream(stream, self.filename)
+            for _ in json.items("jobs", inside=True):
+                yield _job(json.value("jobs"), self.name)
+
+
+def _job(given: Any, workload: str) -> JobRecord:
+    """What a workload's object says of a job."""
+    if not isinstance(given, dict):
+        raise InputError(f"expected an object, got {shown(given)}")
+    id = take(given, "id", _is_id)
+    time = take(given, "subtime", is_number)
+    resources = take(given, "res", is_natural)
+    profile = take(given, "profile", is_string)
+    walltime = take(given, "walltime", is_positive, None)
+    return JobRecord(
+        _local("id", str(id), workload),
+        float(time),
+        resources,
+        _local("profile", profile, workload),
+        None if walltime is None else float(walltime),
+        extra_data_of(given),
+    )
+
+
+def _local(key: str, given: str, workload: str) -> str:
+    try:
+        return local_name(given, workload)
+    except InputError as error:
+        raise InputError(error.reason, key) from None
 
 
 def _is_id(value: Any) -> str | None:
