@@ -7,12 +7,15 @@ While it goes on, a recording is a plain tar archive in a file that is mapped in
 is in the hands of the system, which writes it down whatever becomes of this process. What is mapped and not yet used is
 zeros, with which an archive ends. In the end, what was asked for takes its place: until then, a `.tar.xz` is not
 compressed, though another thread has prepared it, and a folder holds the archive `unfinished.tar`.
+
+Where the disk is full, the archive takes what there is, and keeps what it holds; what cannot take its place does not.
 """
 
 from __future__ import annotations
 
 import errno
 import io
+import logging
 import lzma
 import mmap
 import os
@@ -21,12 +24,15 @@ from threading import Event, Thread
 from types import TracebackType
 from typing import Final, Protocol, TypeVar
 
+from batprotocol.files import naming
 from batprotocol.model import Direction
 
 __all__ = ["UNFINISHED", "Recorder"]
 
 UNFINISHED: Final = "unfinished.tar"
 """The archive in a folder whose recording is not finished."""
+
+logger = logging.getLogger("batprotocol.recording")
 
 COMPRESSED: Final = (".tar.xz", ".txz")
 OTHERS: Final = (".tar.gz", ".tgz", ".tar.bz2", ".tar.zst", ".zip")
@@ -81,7 +87,7 @@ class Recorder:
             data: the whole frame.
 
         Raises:
-            OSError: the disk is full.
+            OSError: the disk is full. What was recorded before is kept.
         """
         start, size = self._end + BLOCK, len(data)
         end = start + size + -size % BLOCK
@@ -114,31 +120,47 @@ class Recorder:
         return found
 
     def _grow(self, end: int) -> None:
-        more = end - self._room + GROWTH
+        """Make room up to this end at least, and what an archive ends with; for more, if the disk has it."""
+        refused: OSError | None = None
+        size = os.lseek(self._file, 0, os.SEEK_END)
+        wanted = end + END + GROWTH
         try:
-            os.lseek(self._file, 0, os.SEEK_END)
-            for written in range(0, more, GROWTH):
-                _write_all(self._file, bytes(min(GROWTH, more - written)))
+            while size < wanted:
+                size += os.write(self._file, bytes(min(GROWTH, wanted - size)))
         except OSError as error:
-            error.filename = self.path
-            raise
+            refused = error
+        if size < end + END:
+            number = self._number
+            kept = (
+                "no message" if not number else "the first message" if number == 1 else f"the first {number:,} messages"
+            )
+            raise _telling(refused, self.path, f"it holds {kept}")
         if self._map is not None:
             self._map.close()
-        self._room += more
-        self._map = mmap.mmap(self._file, self._room)
+        with naming(self.path):
+            self._map = mmap.mmap(self._file, size)
+        self._room = size - END
         if self._packer is not None:
             self._packer.go_on(self._end)
 
     def close(self) -> None:
-        """Make of the recording what was asked for. Closing twice does nothing."""
+        """Make of the recording what was asked for. Closing twice does nothing.
+
+        Raises:
+            OSError: the disk is full: the recording stays the archive that it is, in a folder or at the path, and can
+                be read as such.
+        """
         if self._file < 0:
             return
         if self._map is not None:
             self._map.close()
             self._map = None
         file, self._file = self._file, -1
-        os.ftruncate(file, self._end + END)
-        os.close(file)
+        try:
+            with naming(self.path):
+                os.ftruncate(file, self._end + END)
+        finally:
+            os.close(file)
         if self._packer is not None:
             self._packer.finish(self._end)
 
@@ -148,7 +170,18 @@ class Recorder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        try:
+            self.close()
+        except OSError as trouble:
+            if error is None:
+                raise
+            logger.warning("%s: %s", trouble.filename, trouble.strerror)  # and not in place of what came first
+
+
+def _telling(error: OSError | None, path: str, kept: str) -> OSError:
+    """What the system refused, which file it was, and what has become of that."""
+    assert error is not None
+    return OSError(error.errno, f"{error.strerror or error}; {kept}", path)
 
 
 def _around(end: bytes, digits: int) -> tuple[bytes, bytes, bytes, int]:
@@ -161,12 +194,6 @@ def _around(end: bytes, digits: int) -> tuple[bytes, bytes, bytes, int]:
     middle = b"\0%011o\0" % 0
     after = (b"\0 0" + bytes(100) + b"ustar\00000").ljust(BLOCK - 154, b"\0")
     return before, middle, after, sum(before) + sum(middle) + sum(after) + 7 * ord(" ")
-
-
-def _write_all(file: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(file, rest) :]
 
 
 def _read_all(file: io.FileIO, size: int) -> bytes:
@@ -246,10 +273,10 @@ class _Archive:
             with open(part, "xb") as file:
                 file.writelines(self._packed)
             os.replace(part, journal)
-        except OSError:
+        except OSError as error:
             with suppress(OSError):
                 os.unlink(part)
-            raise
+            raise _telling(error, journal, "it is whole, but not compressed") from error
 
 
 class _Folder:
@@ -262,12 +289,20 @@ class _Folder:
         pass
 
     def finish(self, journal: str) -> None:
-        with open(journal, "rb") as archive:
-            while (header := archive.read(BLOCK)).strip(b"\0"):
-                name, size = header[:100].rstrip(b"\0").decode(), int(header[124:135], 8)
-                with open(os.path.join(self._path, name), "xb", buffering=0) as file:
-                    file.write(archive.read(size))
-                archive.seek(-size % BLOCK, os.SEEK_CUR)
+        made: list[str] = []
+        try:
+            with open(journal, "rb") as archive:
+                while (header := archive.read(BLOCK)).strip(b"\0"):
+                    name, size = header[:100].rstrip(b"\0").decode(), int(header[124:135], 8)
+                    made.append(os.path.join(self._path, name))
+                    with open(made[-1], "xb") as file:
+                        file.write(archive.read(size))
+                    archive.seek(-size % BLOCK, os.SEEK_CUR)
+        except OSError as error:
+            for each in made:
+                with suppress(OSError):
+                    os.unlink(each)
+            raise _telling(error, self._path, f"its messages stay in {os.path.basename(journal)}") from error
         os.unlink(journal)
 
 

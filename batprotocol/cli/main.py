@@ -24,7 +24,7 @@ from batprotocol.cli.new.command import new
 from batprotocol.cli.reference.command import rules, schema
 from batprotocol.cli.run.command import library, run
 from batprotocol.cli.simulate.command import simulate
-from batprotocol.cli.terminal.output import PIPE_CLOSED, discard, reason_of
+from batprotocol.cli.terminal.output import PIPE_CLOSED, STANDARD_OUTPUT, discard, reason_of
 from batprotocol.cli.terminal.text import printable
 from batprotocol.errors import ProtocolError
 
@@ -129,7 +129,7 @@ class _Closed(io.RawIOBase):
         return True
 
     def write(self, data: object) -> int:
-        raise OSError(errno.EBADF, "it is closed")
+        raise OSError(errno.EBADF, "it is closed", STANDARD_OUTPUT)
 
 
 def _closed() -> TextIO:
@@ -168,13 +168,24 @@ def _run(arguments: Sequence[str] | None) -> tuple[int, str]:
         discard(sys.stdout)
         return PIPE_CLOSED, ""
     except OSError as error:
-        discard(sys.stdout)
-        return 1, f"{NAME}: {error.filename or 'standard output'}: {reason_of(error)}"
+        stuck = _stuck()
+        name = error.filename or stuck
+        return 1, f"{NAME}: {name}: {reason_of(error)}" if name else f"{NAME}: {reason_of(error)}"
     except MemoryError:
         return 1, f"{NAME}: there is not enough memory for this"
     except Exception as error:
         place = _place(error)
         return 1, f"{NAME}: a fault of batproto itself, please report it: {type(error).__name__} in {place}: {error}"
+
+
+def _stuck() -> str | None:
+    """The name of standard output if it does not take what is still to be written there: nothing more is then."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        discard(sys.stdout)
+        return None if isinstance(error, BrokenPipeError) else STANDARD_OUTPUT
+    return None
 
 
 def _place(error: Exception) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
@@ -74,7 +75,7 @@ def simulate(
         quirks: also do what looks unintended in Batsim 5.0.0-rc2.
         init: the initialization data.
         output: what is put before the names of Batsim's result files (`out/`); None: nothing is written, and the rows
-            of the jobs are kept in memory.
+            of the jobs are kept in memory. Where the simulation fails, they have all that happened until then.
         observers: whom to tell what happens, besides.
         on_turn: told of each message of the simulator and the reply to it.
 
@@ -100,7 +101,8 @@ def simulate(
     given = [workloads] if isinstance(workloads, Workload | str | os.PathLike) else workloads
     statistics, rows = Statistics(), JobRows()
     watching: list[Observer] = [statistics, *observers]
-    watching.append(rows if output is None else ResultFiles(output, energy=energy, statistics=statistics))
+    files = None if output is None else ResultFiles(output, energy=energy, statistics=statistics)
+    watching.append(rows if files is None else files)
     simulator = Simulator(
         hosts,
         [
@@ -120,7 +122,13 @@ def simulate(
         observer=Observers(watching),
         init=init,
     )
-    _play(simulator, scheduler, on_turn)
+    try:
+        _play(simulator, scheduler, on_turn)
+    except BaseException:
+        if files is not None:
+            with suppress(OSError):  # what can be kept is kept, and what came first is told
+                files.flush()
+        raise
     return Result(
         statistics,
         hosts=len(hosts.computation_hosts),

@@ -12,6 +12,7 @@ from typing import Any
 from batprotocol.campaigns.simulation.report import GridReport, Regulation
 from batprotocol.campaigns.simulation.usage import UsagePoint
 from batprotocol.errors import PackageMissing
+from batprotocol.files import naming
 
 __all__ = ["FORMATS", "draw", "write_plots"]
 
@@ -46,7 +47,8 @@ def write_plots(
         Path(folder).mkdir(parents=True, exist_ok=True)
         paths = [Path(folder) / f"grid.{format}" for format in FORMATS]
         for path in paths:
-            figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+            with naming(path):
+                figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
         pyplot.close(figure)
     return paths
 

@@ -22,6 +22,7 @@ from batprotocol.fast.runtime.connection import Connection, Received
 from batprotocol.fast.topics import Topic
 from batprotocol.fast.values import FastMessage
 from batprotocol.fast.wire.json import tree_of
+from batprotocol.files import naming
 from batprotocol.signals import Interrupts
 
 __all__ = ["watch"]
@@ -82,8 +83,9 @@ class _Show(NamedTuple):
 
     def take(self, recorded: Recorded) -> None:
         if self.file is not None:
-            self.file.write(write_line(recorded) + "\n")
-            self.file.flush()
+            with naming(self.file.name):
+                self.file.write(write_line(recorded) + "\n")
+                self.file.flush()
         if not self.quiet:
             self._print(recorded, _read(recorded))
         if self.conversation is not None:

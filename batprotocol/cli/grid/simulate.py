@@ -14,6 +14,7 @@ from batprotocol.cli.grid.requests import json_of
 from batprotocol.cli.grid.run import settings_of
 from batprotocol.cli.terminal.output import Output, ProgressBar
 from batprotocol.errors import PackageMissing
+from batprotocol.files import naming
 from batprotocol.simulator import EXAMPLE_PLATFORM, Platform, read_platform, read_workload
 
 __all__ = ["simulate"]
@@ -67,7 +68,8 @@ def simulate(
 
         usage = {name: cluster.usage.points for name, cluster in scheduler.clusters.items()}
         write_plots(output, report, usage, regulation)
-        with open(os.path.join(output, "report.json"), "wb") as file:
+        path = os.path.join(output, "report.json")
+        with naming(path), open(path, "wb") as file:
             file.write(msgspec.json.format(msgspec.json.encode(report)) + b"\n")
     return 0 if report.ended is not None else 1
 

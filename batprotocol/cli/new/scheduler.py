@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from batprotocol.edc.loading import DEPENDENCIES
+from batprotocol.files import naming
 
 if TYPE_CHECKING:
     from batprotocol.edc import Scheduler
@@ -178,7 +179,7 @@ def new_scheduler(name: str) -> list[str]:
         if file.exists():
             raise click.ClickException(f"{file} exists already, nothing was written")
     for file, template in files.items():
-        with file.open("x", encoding="utf-8") as stream:
+        with naming(file), file.open("x", encoding="utf-8") as stream:
             stream.write(template.substitute(module=module, class_name=class_name))
     return [str(file) for file in files]
 

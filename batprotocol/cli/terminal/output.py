@@ -17,14 +17,17 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from batprotocol.cli.terminal.text import ASCII, UNICODE, Piece, printable
+from batprotocol.files import naming
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-__all__ = ["PIPE_CLOSED", "Output", "ProgressBar", "discard", "reason_of"]
+__all__ = ["PIPE_CLOSED", "STANDARD_OUTPUT", "Output", "ProgressBar", "discard", "reason_of"]
 
 PIPE_CLOSED = 141
 """What shells report for a program that SIGPIPE ends."""
+
+STANDARD_OUTPUT, STANDARD_ERROR = "standard output", "standard error"
 
 STYLES = {
     "file": "bold",
@@ -185,7 +188,8 @@ def reason_of(error: OSError) -> str:
 def _unless_closed(stream: TextIO) -> Iterator[None]:
     """Ends the program quietly, as other filters do, when nobody reads what it writes any more."""
     try:
-        yield
+        with naming(STANDARD_OUTPUT if stream is sys.stdout else STANDARD_ERROR):
+            yield
     except BrokenPipeError:
         discard(stream)
         raise click.exceptions.Exit(PIPE_CLOSED) from None

@@ -6,8 +6,11 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from io import FileIO
 from typing import Final
 
+from batprotocol.files import naming
 from batprotocol.model import FinalJobState
 from batprotocol.simulator.results.observing import (
     SHORTEST,
@@ -43,8 +46,9 @@ class _Table:
         self.path = path
         self._lines: list[str] = []
         self._waiting = 0  # characters
-        with open(path, "wb") as file:
-            self._written = file.write(header.encode() + b"\n")
+        self._written = 0
+        with naming(path), open(path, "wb", buffering=0) as file:
+            self._write(file, header.encode() + b"\n")
 
     def add(self, line: str) -> None:
         self._lines.append(line)
@@ -53,14 +57,29 @@ class _Table:
             self.flush()
 
     def flush(self, *, finish: bool = False) -> None:
-        if self._lines or finish:
-            with open(self.path, "r+b") as file:
-                file.truncate(self._written)  # what another copy has written since is not ours
-                file.seek(self._written)
-                self._lines.append("")
-                self._written += file.write("\n".join(self._lines).encode())
+        if not self._lines and not finish:
+            return
+        with naming(self.path), open(self.path, "r+b", buffering=0) as file:
+            file.truncate(self._written)  # what another copy has written since is not ours
+            file.seek(self._written)
+            self._lines.append("")
+            text = "\n".join(self._lines).encode()
             self._lines.clear()
             self._waiting = 0
+            self._write(file, text)
+
+    def _write(self, file: FileIO, lines: bytes) -> None:
+        """Write these lines; of what the disk cannot take, as many as it can."""
+        done = 0
+        try:
+            while done < len(lines):
+                done += file.write(lines[done:])
+        except OSError:
+            done = lines.rfind(b"\n", 0, done) + 1
+            file.truncate(self._written + done)
+            raise
+        finally:
+            self._written += done
 
 
 class ResultFiles(Observer):
@@ -127,15 +146,18 @@ class ResultFiles(Observer):
         if self._owns_statistics:
             self._statistics.ended(totals)
         if totals.complete:
-            with open(f"{self.prefix}schedule.json", "w", encoding="utf-8") as file:
-                file.write(schedule_text(self._statistics.schedule()))
-        for table in self._tables:
-            table.flush(finish=True)
+            _write_json(f"{self.prefix}schedule.json", self._statistics.schedule())
+        self._flush(finish=True)
 
     def flush(self) -> None:
         """Bring the files up to date."""
-        for table in self._tables:
-            table.flush()
+        self._flush(finish=False)
+
+    def _flush(self, *, finish: bool) -> None:
+        """All files: what goes wrong with one of them leaves the others whole."""
+        with ExitStack() as stack:
+            for table in self._tables:
+                stack.callback(table.flush, finish=finish)
 
 
 def job_line(row: JobRow) -> str:
@@ -174,6 +196,11 @@ def schedule_text(schedule: dict[str, str | int | float]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
+def _write_json(path: str, found: dict[str, str | int | float]) -> None:
+    with naming(path), open(path, "w", encoding="utf-8") as file:
+        file.write(schedule_text(found))
+
+
 def _number(value: str | float) -> str:
     if isinstance(value, str):
         return json.dumps(value)
@@ -205,8 +232,7 @@ def write_real_execution(prefix: str, *, edc_seconds: float, simulation_seconds:
         "time_in_edc_seconds": edc_seconds,
         "time_in_simu_seconds": simulation_seconds,
     }
-    with open(f"{prefix}real_exec_info.json", "w", encoding="utf-8") as file:
-        file.write(schedule_text(found))
+    _write_json(f"{prefix}real_exec_info.json", found)
 
 
 def read_jobs(path: str | os.PathLike[str]) -> Iterator[JobRow]:
