@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import math
 import re
 from datetime import datetime, timedelta, timezone
 from typing import Any, Final, NamedTuple
@@ -72,6 +71,10 @@ def read_line(line: str | bytes) -> Recorded:
         raise DecodeError(f"this is no line of a recording: {error}") from None
     if not isinstance(found, dict) or not isinstance(found.get("topic"), str):
         raise DecodeError("this is no line of a recording: expected an object with a topic")
+    try:
+        found["topic"].encode()
+    except UnicodeEncodeError:
+        raise DecodeError(f"expected Unicode, found {shown(found['topic'])} with half a character", "topic") from None
     return Recorded(
         found["topic"],
         _payload(found),
@@ -124,21 +127,17 @@ def _seconds(text: Any) -> float:
     try:
         if found is None:
             raise ValueError
-        when = datetime.fromisoformat(found[1]).replace(tzinfo=timezone.utc) - _EPOCH
-    except ValueError:
+        when = datetime.fromisoformat(found[1]).replace(tzinfo=timezone.utc)
+        if found[3]:
+            offset = timedelta(hours=int(found[4]), minutes=int(found[5]))
+            when = when + offset if found[3] == "-" else when - offset
+    except (ValueError, OverflowError):  # of the year 10000, nobody can tell the time
         raise DecodeError(f"expected a time, found {shown(text)}", "tst") from None
-    fraction = float(f"0.{found[2] or 0}")
-    offset = (int(found[4]) * 3600 + int(found[5]) * 60) * (-1 if found[3] == "-" else 1) if found[3] else 0
-    return when.total_seconds() + fraction - offset
+    return (when - _EPOCH).total_seconds() + float(f"0.{found[2] or 0}")
 
 
 def _number(found: dict[str, Any], name: str, largest: int) -> int:
     value = found.get(name, 0)
-    if (
-        not isinstance(value, int | float)
-        or not math.isfinite(value)
-        or not 0 <= value <= largest
-        or value != int(value)
-    ):
+    if not isinstance(value, int | float) or not 0 <= value <= largest or value != int(value):
         raise DecodeError(f"expected a number in [0, {largest}], found {shown(value)}", name)
     return int(value)

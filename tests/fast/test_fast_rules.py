@@ -239,8 +239,9 @@ CASES: dict[str, tuple[list[Said], list[Said]]] = {
             pscom(3, "suspend"),
             answer(4),
             result(5, "vm migrated", "vm1", id="m"),
+            answer(5, 2),
             pscom(6, "resume"),
-            answer(7),
+            *(answer(7), answer(7, 2)),
         ],
         [*RUNNING, migrate(2, "0"), result(5, "vm migrated", "vm1", id="m")],
     ),
@@ -379,6 +380,41 @@ def test_swapped_machines_are_watched_too() -> None:
     assert judged(both) == []
     there = v.SuspendVM([v.VM("vm1")])
     assert judged([*both, say(8, there, "b"), result(9, "vm suspended", "vm1", node="b")]) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ([pscom(0, "suspend"), pscom(5, "resume"), answer(6)], [0]),  # resumed before it was suspended
+        ([pscom(0, "suspend"), pscom(10, "resume"), answer(11)], [0]),
+        ([pscom(0, "suspend"), pscom(11, "resume"), answer(12)], [0]),  # told once, when it was overdue
+        ([pscom(0, "suspend"), answer(1), pscom(5, "resume"), pscom(6, "suspend"), answer(7)], [2]),
+        ([pscom(0, "suspend"), pscom(1, "suspend"), answer(2)], []),  # the same is waited for on
+        ([pscom(0, "suspend"), answer(1), pscom(5, "resume"), answer(6)], []),
+    ],
+)
+def test_processes_that_are_not_waited_for_any_longer_have_not_answered(said: list[Said], expected: list[int]) -> None:
+    found = [violation.message for violation in judged(said) if violation.rule == "pscom.unanswered"]
+    assert found == expected
+
+
+def test_too_few_processes_have_answered() -> None:
+    said = [*RUNNING, migrate(2), pscom(3, "suspend"), answer(4), pscom(14, "resume"), answer(15), answer(15, 2)]
+    assert [(each.rule, each.message) for each in judged([*said, result(16, "vm migrated", "vm1", id="m")])] == [
+        ("pscom.unanswered", 3),
+        ("pscom.not-suspended", 8),
+    ]
+
+
+def test_where_pscom_is_not_listened_to_nobody_knows_of_it() -> None:
+    said = [*RUNNING, migrate(2), result(5, "vm migrated", "vm1", id="m")]
+    for rules in RULE_SETS:
+        [violation] = judged(said, rules)
+        assert (violation.rule, violation.severity) == ("pscom.not-suspended", "warning")
+        assert violation.text.endswith("nor anything else of pscom: do you listen to it?")
+    for heard in (pscom(1, "suspend", "vm9"), answer(1, 7, "vm9")):
+        found = judged([*RUNNING, heard, *said[2:]])
+        assert [(each.severity) for each in found if each.rule == "pscom.not-suspended"] == ["error"]
 
 
 def peak_of(rounds: int) -> int:

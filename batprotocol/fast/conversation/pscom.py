@@ -53,6 +53,7 @@ class Pscom:
 
     def __init__(self) -> None:
         self._machines: Memory[str, _Machine] = Memory()
+        self._is_heard = False  # whether anything was said on pscom's topics, by anybody
 
     def migrating(self, task: v.MigrateVM, state: State) -> None:
         """A machine is to be migrated."""
@@ -65,7 +66,12 @@ class Pscom:
             machine = self._machines.get(name)
             if machine is None or not result.is_success:
                 continue
-            if not machine.suspended:
+            if not self._is_heard:
+                text = (
+                    f"nobody was heard to close the connections of {name!r} before it was migrated, nor anything else"
+                )
+                state.report("pscom.not-suspended", "", f"{text} of pscom: do you listen to it?", severity="warning")
+            elif not machine.suspended:
                 text = f"the connections of {name!r} were not all closed before it was migrated"
                 state.report("pscom.not-suspended", "", text)
             elif not machine.resumed:
@@ -73,22 +79,29 @@ class Pscom:
                 state.report("pscom.not-resumed", "", text)
 
     def asked(self, name: str, request: v.PscomRequest, state: State) -> None:
-        """The framework asks the processes of a machine."""
+        """The framework asks the processes of a machine. It asks for something else when it waits no longer."""
+        self._is_heard = True
         machine = self._there(name)
+        waiting = machine.waiting
+        is_overdue = waiting is not None and waiting.deadline < state.time  # told of already
+        if waiting is not None and not waiting.done and not is_overdue and request.task != machine.asked:
+            text = f"{waiting.text} had not come when {request.task!r} was asked for"
+            state.report("pscom.unanswered", "", text, waiting.number)
         if request.task == machine.asked == v.SUSPEND:
             state.report("pscom.order", "", f"the connections of {name!r} are closed already")
         elif request.task == v.RESUME and machine.asked != v.SUSPEND:
             state.report("pscom.order", "", f"the connections of {name!r} are not closed")
         machine.asked = request.task
         machine.answers = 0
-        if machine.waiting is not None:
-            machine.waiting.done = True
+        if waiting is not None:
+            waiting.done = True
         text = f"the answer of the processes of {name!r} to {request.task!r}"
         seconds = PATIENCE * max(1, min(machine.expected or 1, 1000))
         machine.waiting = state.wait(seconds, "pscom.unanswered", "", text)
 
     def answered(self, name: str, response: v.PscomResponse, state: State) -> None:
         """A process of a machine answers."""
+        self._is_heard = True
         machine = self._machines.get(name)
         if machine is None or not machine.asked:
             state.report("pscom.unasked", "", f"nothing was asked of the processes of {name!r}")

@@ -115,7 +115,8 @@ CATALOGUE: Final = Catalogue(
             "pscom.not-suspended",
             _E,
             "A machine was migrated with open connections",
-            "With pscom-hook-procs, 'suspend' and the answers of all processes come before the migration.",
+            "With pscom-hook-procs, 'suspend' and the answers of all processes come before the migration. Where "
+            "nothing of pscom was heard at all, nobody knows, and it is a warning.",
         ),
         Row(
             "pscom.not-resumed",
@@ -129,7 +130,8 @@ CATALOGUE: Final = Catalogue(
             "pscom.unanswered",
             _W,
             "Processes do not answer",
-            "The framework waits 10 seconds for each, then the migration fails.",
+            "The framework waits 10 seconds for each, then the migration fails. Nor have they answered what it asks no "
+            "longer: 'suspend', once it has asked for 'resume'.",
         ),
     ),
 )

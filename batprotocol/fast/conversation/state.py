@@ -97,11 +97,22 @@ class State:
         self._waiting: list[tuple[float, int, Waiting]] = []
         self._order = count()
 
-    def report(self, rule: str, path: str, text: str, number: int | None = None) -> None:
-        """Take down a violation of the message that is looked at, or of an earlier one."""
-        severity = self.severities.get(rule)
-        if severity is not None:
-            self.found.append(Violation(self.number if number is None else number, path, rule, severity, text))
+    def report(
+        self, rule: str, path: str, text: str, number: int | None = None, *, severity: Severity | None = None
+    ) -> None:
+        """Take down a violation of the message that is looked at, or of an earlier one.
+
+        Args:
+            rule: its id.
+            path: the place in the message.
+            text: what was found.
+            number: the number of an earlier message.
+            severity: another one than that of the rule, where less is known than usual.
+        """
+        usual = self.severities.get(rule)
+        if usual is not None:
+            place = self.number if number is None else number
+            self.found.append(Violation(place, path, rule, severity or usual, text))
 
     def wait(self, seconds: float, overdue: str, open: str, text: str) -> Waiting:
         """Wait for something, for so long."""

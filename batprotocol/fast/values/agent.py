@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from batprotocol.fast.values.base import U32, FastMessage, Part
+from batprotocol.fast.values.base import U32, U64, FastMessage, Part
 from batprotocol.model.fields import TupleOf
 from batprotocol.model.value import tuples_into
 
@@ -113,7 +113,7 @@ class MmbwmonRequest(FastMessage, frozen=True):
         cores: the numbers of the cores.
     """
 
-    cores: TupleOf[U32] = ()  # type: ignore[assignment]  # a descriptor
+    cores: TupleOf[U64] = ()  # type: ignore[assignment]  # a descriptor
 
     def __post_init__(self) -> None:
         tuples_into(self, "cores")
@@ -128,7 +128,7 @@ class MmbwmonResponse(FastMessage, frozen=True):
             or infinite. The specification calls it `response`.
     """
 
-    cores: TupleOf[U32]
+    cores: TupleOf[U64]
     result: float
 
     def __post_init__(self) -> None:
@@ -173,9 +173,9 @@ class SystemInfo(FastMessage, frozen=True):
         bandwidth: the bandwidth that was measured with one thread, two and so on.
     """
 
-    threads: U32
-    smt: U32
-    numa: U32
+    threads: U64
+    smt: U64
+    numa: U64
     bandwidth: TupleOf[float] = ()  # type: ignore[assignment]  # a descriptor
 
     def __post_init__(self) -> None:

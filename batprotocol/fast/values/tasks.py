@@ -343,7 +343,7 @@ class Quit(ListTask, frozen=True):
     """`quit`: the framework answers, waits for what it does, and ends.
 
     Args:
-        list: what fast-lib writes below `list`, and does not read.
+        list: its options, as the only entry: fast-lib writes them here, and reads them from beside the list.
         concurrent_execution: as in `StartVM`.
         id: comes back with the result.
         host: the name of the node; no program reads it.

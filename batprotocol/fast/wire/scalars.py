@@ -9,7 +9,7 @@ import math
 import re
 from typing import Final
 
-__all__ = ["LONGEST_NUMBER", "boolean", "pci_number", "real", "unsigned"]
+__all__ = ["LONGEST_NUMBER", "boolean", "pci_address", "pci_number", "real", "unsigned"]
 
 LONGEST_NUMBER: Final = 400
 """How many characters a number has at most: enough for each double and each integer."""
@@ -24,6 +24,7 @@ _SPACE = r"[ \t\n\r\v\f]*"
 _UNSIGNED: Final = re.compile(rf"{_SPACE}([+-]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*){_SPACE}")
 _REAL: Final = re.compile(rf"{_SPACE}[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?{_SPACE}")
 _PCI: Final = re.compile(rf"{_SPACE}([+-]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
+_HEX: Final = re.compile(rf"{_SPACE}([+-]?)(?:0[xX](?=[0-9a-fA-F]))?([0-9a-fA-F]+)")
 _SPECIAL: Final = {
     **{f"{sign}.{word}": math.inf for sign in ("", "+") for word in ("inf", "Inf", "INF")},
     **{f"-.{word}": -math.inf for word in ("inf", "Inf", "INF")},
@@ -78,10 +79,39 @@ def pci_number(text: str) -> int | None:
     found = _PCI.match(text[:LONGEST_NUMBER])
     if found is None:
         return None
-    number = _number(found[2])
-    if number >= 2**64:
+    return _cut(found[1], _number(found[2]), 2**16)
+
+
+def pci_address(text: str) -> tuple[int, int, int, int] | None:
+    """Domain, bus, device and function of an address, or None if it is none: as fast-lib takes it to pieces.
+
+    Each is the hexadecimal number at its beginning, cut to 16 or 8 bits. The domain may be missing; so may the
+    function, which is then the number of the device.
+
+    >>> pci_address("0000:82:1f.7"), pci_address("82:00"), pci_address("82.0")
+    ((0, 130, 31, 7), (0, 130, 0, 0), None)
+    """
+    parts = text.split(":", 3)
+    if len(parts) not in (2, 3):
         return None
-    return (-number if found[1] == "-" else number) % 2**16
+    domain, bus, place = ("0", *parts)[-3:]
+    device, _, funct = place.partition(".") if "." in place else (place, "", place)
+    found = [_hexadecimal(part, size) for part, size in ((domain, 2**16), (bus, 2**8), (device, 2**8), (funct, 2**8))]
+    first, second, third, fourth = found
+    if first is None or second is None or third is None or fourth is None:
+        return None
+    return first, second, third, fourth
+
+
+def _hexadecimal(text: str, size: int) -> int | None:
+    """The hexadecimal number at the beginning of a text, as `std::stoul` has it, or None if there is none."""
+    found = _HEX.match(text[:LONGEST_NUMBER])
+    return None if found is None else _cut(found[1], int(found[2], 16), size)
+
+
+def _cut(sign: str, number: int, size: int) -> int | None:
+    """What is left of a number in so many values; None of one that no 64 bits hold."""
+    return None if number >= 2**64 else (-number if sign == "-" else number) % size
 
 
 def _number(digits: str) -> int:

@@ -6,7 +6,6 @@ otherwise. The rest follows from the classes. It must not know of YAML's text.
 
 from __future__ import annotations
 
-import re
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -19,6 +18,7 @@ from batprotocol.fast import values as v
 from batprotocol.fast.messages import ROUTES
 from batprotocol.fast.values.base import on_wire
 from batprotocol.fast.wire import kinds as k
+from batprotocol.fast.wire import scalars
 from batprotocol.fast.wire.emitter import Tree
 from batprotocol.fast.wire.kinds import Kind, Layout
 from batprotocol.fast.wire.nodes import MappingNode, Node, Refused, ScalarNode
@@ -223,6 +223,8 @@ def read_value(cls: type[Any], node: Node, reading: Reading) -> Any:
         else:
             if key.required:
                 raise Refused(_missing(cls, key, entries), node)
+    if cls is v.Quit:  # fast-lib writes its options below `list`, and reads them beside it
+        fields["list"] = (read_value(v.TaskOptions, node, reading),)
     return cls(**fields)
 
 
@@ -275,10 +277,6 @@ def part_of(cls: type[Any], reading: Reading) -> Kind:
 
 # The address of a PCI device, as fast-lib reads it below `devs`; what it writes below `dev` nothing reads
 
-_ADDRESS: Final = re.compile(
-    r"(?:([0-9a-fA-F]{1,4}):)?([0-9a-fA-F]{1,2}):([0-9a-fA-F]{1,2})\.([0-9a-fA-F]{1,2})", re.ASCII
-)
-
 
 def _read_address(node: Node) -> v.PCIAddress:
     entries = node.entries if isinstance(node, MappingNode) else {}
@@ -286,12 +284,12 @@ def _read_address(node: Node) -> v.PCIAddress:
         raise Refused("the key 'pci-addr' is missing", node)
     try:
         text = k.TEXT.read(entries["pci-addr"])
-        found = _ADDRESS.fullmatch(text)
-        if found is None:
+        numbers = scalars.pci_address(text)
+        if numbers is None:
             raise Refused(f"expected an address such as 0000:82:00.1, found {shown(text)}", entries["pci-addr"])
     except Refused as refused:
         raise refused.below(".pci-addr") from None
-    domain, bus, device, funct = (int(part, 16) for part in found.groups("0"))
+    domain, bus, device, funct = numbers
     return v.PCIAddress(bus, device, funct, domain)
 
 

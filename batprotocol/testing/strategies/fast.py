@@ -186,7 +186,19 @@ def _words() -> SearchStrategy[str]:
     )
 
 
+def _quits() -> SearchStrategy[v.Quit]:
+    """`quit` as it can be read: its options in the list are those of the message."""
+
+    def quit(concurrent: bool | None, id: str | None, host: str | None) -> v.Quit:
+        options = [v.TaskOptions(concurrent_execution=concurrent)]
+        return v.Quit(list=options, concurrent_execution=concurrent, id=id, host=host)
+
+    some = st.one_of(st.none(), texts())
+    return st.builds(quit, st.one_of(st.none(), st.booleans()), some, some)
+
+
 _SPECIAL: Final[dict[type[Any], Callable[[], SearchStrategy[Any]]]] = {
+    v.Quit: _quits,
     v.Result: _results,
     v.PscomRequest: lambda: st.builds(v.PscomRequest, st.one_of(st.sampled_from((v.SUSPEND, v.RESUME)), _words())),
     v.PscomResponse: lambda: st.one_of(
