@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 from click.shell_completion import CompletionItem
@@ -15,6 +15,7 @@ __all__ = [
     "complete_file",
     "complete_rule_set",
     "completions",
+    "expect_unicode",
     "message_files",
     "old_protocol",
     "rule_set",
@@ -22,6 +23,31 @@ __all__ = [
     "timeout_option",
     "unknown",
 ]
+
+
+class _Text(click.types.StringParamType):
+    """A text that is one: bytes that are no UTF-8 can only be the name of a file."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        text = super().convert(value, param, ctx)
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            self.fail(f"expected UTF-8, got {text!r}", param, ctx)
+        return text
+
+
+def expect_unicode(group: click.Group, *folders: str) -> None:
+    """Let no command of a group take what is no Unicode, but in names of files.
+
+    Args:
+        group: the group.
+        folders: the parameters that are names of files, and are kept as texts.
+    """
+    for command in (group, *group.commands.values()):
+        for parameter in command.params:
+            if parameter.type is click.STRING or parameter.name in folders:
+                parameter.type = _Text()
 
 
 def complete_file(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:

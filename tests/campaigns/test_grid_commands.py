@@ -115,6 +115,52 @@ def test_wrong_words(grid: tuple[str | Path, ...], words: tuple[str, ...], sente
     assert sentence in done.err
 
 
+NO_TEXT = "x\udcff"
+"""An argument of the bytes `x` and 255, as Python has it."""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--user", NO_TEXT, "stat"),
+        ("--store", NO_TEXT, "stat"),
+        ("sub", "-j", jdl(Path(), NO_TEXT).replace("\\udcff", "\udcff")),
+        ("sub", "-c", "1", "-J", f'["{NO_TEXT}"]'),
+        ("stat", "-u", NO_TEXT),
+        ("stat", "-s", NO_TEXT),
+        ("clusters", "--add", NO_TEXT, "--local", "x", "--resources", "1"),
+        ("clusters", "--add", "a", "--local", NO_TEXT, "--resources", "1"),
+        ("clusters", "--add", "a", "--dask", NO_TEXT),
+        ("clusters", "--disable", NO_TEXT),
+        ("clusters", "--prefer", NO_TEXT, "here", "1"),
+    ],
+)
+def test_arguments_that_are_no_text(grid: tuple[str | Path, ...], words: tuple[str, ...]) -> None:
+    done = run_here(*grid, *words)
+    assert done.status == 2
+    assert "expected UTF-8, got" in done.err
+
+
+@pytest.mark.parametrize("text", ['{"name": "n", "nb_jobs": 1}\n', "DEFAULT{ name = n ; }\n"])
+def test_files_that_are_no_text_are_told_with_the_line(grid: tuple[str | Path, ...], tmp_path: Path, text: str) -> None:
+    bad = tmp_path / "bad"
+    bad.write_bytes(text.encode() + b"\xff\n")
+    expected = f"batproto: {bad}:2: expected UTF-8, found the byte 0xff\n"
+    assert run_here(*grid, "sub", "-f", bad) == (1, "", expected)
+    assert run_here(*grid, "sub", "--rules", bad, "-j", jdl(tmp_path, "true")) == (1, "", expected)
+    assert run_here("grid", "simulate", bad) == (1, "", expected)
+    says = {"name": "n", "param_file": str(bad), "clusters": {"here": {"exec_file": "true"}}}
+    done = run_here(*grid, "sub", "-j", json.dumps(says))
+    assert (done.status, done.err) == (1, f"batproto: jdl: {bad}:2: expected UTF-8, found the byte 0xff\n")
+    assert run_here(*grid, "stat", "-a").out.count("\n") == 2
+
+
+def test_a_file_may_be_called_anything(grid: tuple[str | Path, ...], tmp_path: Path) -> None:
+    odd = tmp_path / NO_TEXT
+    odd.write_text(jdl(tmp_path, "true"))
+    assert run_here(*grid, "sub", "-f", odd).status == 0
+
+
 def test_nothing_to_run_on(tmp_path: Path) -> None:
     done = run_here("grid", "--store", tmp_path / "grid.db", "run")
     assert done.status == 1

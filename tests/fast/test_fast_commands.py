@@ -197,6 +197,32 @@ def test_the_examples_of_the_documentation_run() -> None:
         exec(compile(block, "docs/fast.md", "exec"), names)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("send", "fast/migfra/\udcff/task", "task: quit"),
+        ("send", "fast/migfra/a/task", "task: \udcff"),
+        ("send", "--username", "\udcff", "fast/migfra/a/task", "task: quit"),
+        ("node", "\udcff"),
+        ("watch", "--broker", "\udcff"),
+        ("check", "--rules", "\udcff"),
+    ],
+)
+def test_arguments_that_are_no_text(words: tuple[str, ...], capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    status, _, err = run(capfdbinary, "fast", *words)
+    assert status == 2
+    assert "expected UTF-8, got" in err
+
+
+def test_a_recording_may_be_called_anything(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    odd = tmp_path / "r\udcff.jsonl"
+    odd.write_bytes(b'{"topic": "a\xff"}\n{"topic": "a", "qos": ' + b"9" * 400 + b"}\n")
+    status, out, err = run(capfdbinary, "fast", "check", odd)
+    assert (status, err) == (1, "")
+    assert "r\\udcff.jsonl/1: error: this is no line of a recording" in out
+    assert "qos: error: expected a number in [0, 2], found 99999" in out
+
+
 # Lines of recordings
 
 

@@ -137,6 +137,8 @@ def _read(path: str, read_file: Callable[[str], str] | None) -> str:
     try:
         if read_file is not None:
             return read_file(path)
+    except InputError:  # it says why
+        raise
     except (OSError, ValueError):
         pass
     raise JdlError(f"Parameter file '{path}' is not readable", "param_file")

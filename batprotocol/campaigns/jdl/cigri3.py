@@ -51,7 +51,7 @@ def parse(text: str | bytes) -> Jdl:
     """
     try:
         whole = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise JdlError(f"JDL badly defined: {error}") from None
     jdl = {key.lower(): value for key, value in whole.items()} if isinstance(whole, dict) else {}
     for field in ("name", "clusters"):

@@ -115,7 +115,7 @@ def read_plan(text: str) -> GridPlan:
     except msgspec.ValidationError as error:
         reason, _, place = str(error).partition(" - at `$")
         raise InputError(f"{reason[:1].lower()}{reason[1:]}", place.strip("`").removeprefix(".")) from None
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeError) as error:
         raise InputError(f"expected a plan of a grid in JSON: {error}") from None
     if not 0 < plan.cycle < math.inf:
         raise InputError(f"expected seconds above 0, got {shown(plan.cycle)}", "cycle")

@@ -6,7 +6,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from batprotocol.cli.fast.live import LIVE
-from batprotocol.cli.parameters import completions, message_files
+from batprotocol.cli.parameters import completions, expect_unicode, message_files
 from batprotocol.cli.terminal.output import Output
 
 __all__ = ["fast"]
@@ -60,3 +60,6 @@ def check(context: click.Context, files: tuple[str, ...], rules: str, quiet: boo
     output = Output()
     work.check(files, output, rules=rules, quiet=quiet, expected=FAST)
     context.exit(int(output.failed))
+
+
+expect_unicode(fast)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from batprotocol.cli.parameters import complete_file, seconds
+from batprotocol.cli.parameters import complete_file, expect_unicode, seconds
 
 __all__ = ["grid"]
 
@@ -261,3 +261,6 @@ def simulate(context: click.Context, /, plan: str | None, **options: Any) -> Non
     from batprotocol.cli.grid import simulate as work
 
     context.exit(work.simulate(plan, **options))
+
+
+expect_unicode(grid, "local")

@@ -14,6 +14,7 @@ import msgspec
 from batprotocol.campaigns.jdl import load_rules, read_jdl
 from batprotocol.campaigns.model import Event, UserPriority
 from batprotocol.campaigns.text import answers, gridevents
+from batprotocol.cli.inputs.texts import read_text
 from batprotocol.cli.terminal.output import Output
 from batprotocol.errors import InputError, PackageMissing, StoreError
 
@@ -43,8 +44,7 @@ def json_of(value: object) -> str:
 
 
 def _text(path: str) -> str:
-    with open(os.path.expandvars(os.path.expanduser(path)), encoding="utf-8") as file:
-        return file.read()
+    return read_text(os.path.expandvars(os.path.expanduser(path)))
 
 
 def submit(

@@ -12,6 +12,7 @@ import msgspec
 
 from batprotocol.cli.grid.requests import json_of
 from batprotocol.cli.grid.run import settings_of
+from batprotocol.cli.inputs.texts import read_text
 from batprotocol.cli.terminal.output import Output, ProgressBar
 from batprotocol.errors import PackageMissing
 from batprotocol.files import naming
@@ -84,8 +85,7 @@ def _inputs(
     if path is None:
         case = Case(settings=given, length=length, jobs=jobs, load=load)
         return case.plan(), case.workloads(), case.clusters * case.hosts
-    with open(path, encoding="utf-8") as file:
-        plan = read_plan(file.read())
+    plan = read_plan(read_text(path))
     changed = {name: value for name, value in settings.items() if value is not None}
     plan = msgspec.structs.replace(plan, settings=msgspec.structs.replace(plan.settings, **changed))
     size = sum(wanted for wanted in plan.clusters.values() if isinstance(wanted, int))

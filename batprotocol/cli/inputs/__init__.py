@@ -1,1 +1,2 @@
-"""What is read: `sources` makes bytes of arguments (files, folders, standard input), `archives` of what holds many."""
+"""What is read: `sources` makes bytes of arguments (files, folders, standard input), `archives` of what holds many;
+`texts` are read as they are."""
