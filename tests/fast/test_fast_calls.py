@@ -153,6 +153,28 @@ def test_a_time_out_tells_what_the_node_has_complained_about() -> None:
         call.result()
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ([], ""),
+        ([(False, -5.0), (True, -1.0)], ""),
+        ([(False, -5.0), (True, 2.0)], "; the broker was away for 2 of them, and the task or its result may be lost"),
+        (
+            [(False, 1.0), (True, 2.0), (False, 8.5), (False, 9.0), (True, 9.5), (True, 9.6)],
+            "; the broker was away for 2 of them, and the task or its result may be lost",
+        ),
+        ([(False, 1.0), (True, 2.0), (False, 7.5)], "; the broker is away, since 3 seconds"),
+    ],
+)
+def test_a_time_out_tells_that_the_broker_was_away(changes: list[tuple[bool, float]], said: str) -> None:
+    ledger, call = Ledger(), call_of(task("7"))
+    ledger.add(call)
+    for is_there, now in changes:
+        ledger.connected(is_there, now)
+    assert ledger.expire(10.5) == [call]
+    assert str(call.exception(0)) == f"a: suspend vm 7: no answer within 10 seconds{said}"
+
+
 def test_answers_of_others_settle_nothing() -> None:
     ledger, call = Ledger(), call_of(task("7"))
     ledger.add(call)

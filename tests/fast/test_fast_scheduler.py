@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import queue
 import signal
 import sys
 import time
@@ -222,6 +223,22 @@ class Player(Recorder):
             await call
         while not any(name == "on_timeout" for name, *_ in self.told):
             await asyncio.sleep(0.01)
+
+
+@pytest.mark.slow
+def test_a_time_out_tells_that_the_broker_was_away(own_mosquitto: Mosquitto) -> None:
+    changes: queue.Queue[bool] = queue.Queue()
+    with Cluster(own_mosquitto.address, on_change=changes.put) as cluster:
+        assert changes.get(timeout=PATIENCE)
+        own_mosquitto.kill()
+        assert not changes.get(timeout=PATIENCE)
+        lost, late = (cluster.node("nobody").start("vm1", timeout=seconds) for seconds in (0.1, 1.0))
+        with pytest.raises(PeerSilent, match=r"no answer within 0\.1 seconds; the broker is away, since"):
+            lost.result(PATIENCE)
+        own_mosquitto.start()
+        assert changes.get(timeout=PATIENCE)
+        with pytest.raises(PeerSilent, match=r"no answer within 1 seconds; the broker (was|is) away"):
+            late.result(PATIENCE)
 
 
 def test_each_message_is_told_to_its_method(mosquitto: Mosquitto) -> None:

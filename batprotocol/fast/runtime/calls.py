@@ -24,6 +24,9 @@ __all__ = ["REMEMBERED", "Call", "Ledger"]
 REMEMBERED: Final = 100_000
 """How many tasks are remembered after their results came, so that what a broker delivers again is known."""
 
+ABSENCES: Final = 1000
+"""How many times are remembered in which the broker was away."""
+
 _TASKS: Final = tuple(RESULTS)
 
 _Answer = TypeVar("_Answer")
@@ -36,7 +39,7 @@ class Call(Future[_Answer], Generic[_Answer]):
     give the result if all went well, and else raise
 
     - `TaskFailed`: the node could not do it, or not all of it; `error.result` tells each machine;
-    - `PeerSilent`: no result came within `timeout` seconds;
+    - `PeerSilent`: no result came within `timeout` seconds; it says if the broker was away meanwhile;
     - `PeerGone`: the connection was closed before that.
 
     Attributes:
@@ -72,6 +75,8 @@ class Ledger:
         self._numbers = itertools.count()
         self._answered: dict[Hashable, bool] = {}
         self._complaints: dict[str, str] = {}
+        self._away: deque[tuple[float, float]] = deque(maxlen=ABSENCES)
+        self._away_since: float | None = None
         self._size = 0
 
     def __len__(self) -> int:
@@ -125,9 +130,19 @@ class Ledger:
                     expired.append(call)
                     if isinstance(call.task, _TASKS):
                         _remember(self._answered, key, False)
-        for call in expired:
-            call.set_exception(self._silence(call))
+            errors = [self._silence(call, now) for call in expired]
+        for call, error in zip(expired, errors, strict=True):
+            call.set_exception(error)
         return expired
+
+    def connected(self, is_there: bool, now: float) -> None:
+        """The connection to the broker is lost, or is there again."""
+        with self._lock:
+            if not is_there:
+                self._away_since = now if self._away_since is None else self._away_since
+            elif self._away_since is not None:
+                self._away.append((self._away_since, now))
+                self._away_since = None
 
     def next_deadline(self) -> float | None:
         """When the time of the next call is over; None if none waits."""
@@ -159,10 +174,19 @@ class Ledger:
         if not waiting:
             del self._waiting[key]
 
-    def _silence(self, call: Call[Any]) -> PeerSilent:
+    def _silence(self, call: Call[Any], now: float) -> PeerSilent:
         text = f"{call.host}: {_words(call.task)}: no answer within {call.timeout:g} seconds"
-        complaint = self._complaints.pop(call.host, "")
-        return PeerSilent(f"{text}; it has said of some task: {complaint}" if complaint else text)
+        absence, complaint = self._absence(call, now), self._complaints.pop(call.host, "")
+        said = f"it has said of some task: {complaint}" if complaint else ""
+        return PeerSilent("; ".join(part for part in (text, absence, said) if part))
+
+    def _absence(self, call: Call[Any], now: float) -> str:
+        """Whether the broker was away while a call waited, in words."""
+        began = call.deadline - call.timeout
+        if self._away_since is not None:
+            return f"the broker is away, since {now - self._away_since:.3g} seconds"
+        away = sum(end - max(since, began) for since, end in self._away if end > began)
+        return f"the broker was away for {away:.3g} of them, and the task or its result may be lost" if away else ""
 
 
 def _remember(memory: dict[Any, Any], key: Hashable, value: object) -> None:

@@ -105,6 +105,7 @@ class Cluster:
         self.timeout = timeout
         self._on_message = on_message
         self._on_timeout = on_timeout
+        self._on_change = on_change
         self._dialect = dialect
         self._ledger = Ledger()
         self._topics: dict[str, Topic | None] = {}
@@ -116,7 +117,7 @@ class Cluster:
             self._receive,
             client_id=client_id,
             will=will,
-            on_change=on_change,
+            on_change=self._change,
             on_tick=self._tick,
         )
         self.broker = self._connection.broker
@@ -200,6 +201,11 @@ class Cluster:
                 return
         if self._on_message is not None:
             self._on_message(Heard(topic, message, received.payload))
+
+    def _change(self, is_there: bool) -> None:
+        self._ledger.connected(is_there, time.monotonic())
+        if self._on_change is not None:
+            self._on_change(is_there)
 
     def _judge(self, received: Received, conversation: Conversation) -> None:
         now = time.time()
