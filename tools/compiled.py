@@ -56,6 +56,7 @@ MODULES: Final = tuple(
             "edc/verdicts.py",
             "signals.py",
             "simulator/results/series.py",
+            "steps/counting.py",
         )
         if name not in PLAIN
     )

@@ -21,6 +21,7 @@ from batprotocol.conversation.reading import Said
 from batprotocol.conversation.rules import CATALOGUE, DEFAULT_RULE_SET, Violation
 from batprotocol.conversation.state import CallRecord, HostRecord, ProbeRecord, State
 from batprotocol.errors import DecodeError, an
+from batprotocol.steps.counting import step
 from batprotocol.wire import frames
 
 __all__ = ["Conversation"]
@@ -234,6 +235,7 @@ class Conversation:
         if state.ended:
             jobs.forget_ended(state)
         for index, event in enumerate(message.events):
+            step()
             state.index = index
             kind = type(event)
             after = state.phase.steps.get(kind)
@@ -400,6 +402,7 @@ class Conversation:
 
     def _judge(self, event: model.Event) -> None:
         """Judge an event of a reply, and let it take effect if it may."""
+        step()
         state = self._state
         kind = type(event)
         timestamp, first = event.timestamp, state.first_timestamp

@@ -14,6 +14,7 @@ from mypy_extensions import mypyc_attr
 
 from batprotocol.conversation.hostsets import HostCounts, HostSetText
 from batprotocol.conversation.usage import Moment, Usage
+from batprotocol.steps.counting import step
 
 __all__ = ["Holding"]
 
@@ -154,6 +155,7 @@ def _cut(hosts: HostSetText) -> tuple[dict[int, None], dict[int, None]]:
     wholes: dict[int, None] = {}
     parts: dict[int, None] = {}
     for first, last in hosts.intervals:
+        step()
         low, high = first + _LEAVES, last + _LEAVES + 1
         while low < high:
             if low & 1:

@@ -16,6 +16,7 @@ from batprotocol.conversation.automaton import HostPower
 from batprotocol.conversation.hostsets import HostCounts, HostSetText, describe, mask_of, members
 from batprotocol.conversation.state import HostRecord, State
 from batprotocol.errors import shown
+from batprotocol.steps.counting import step
 
 __all__ = [
     "change_pstate",
@@ -101,6 +102,7 @@ def note_power(state: State, records: Iterable[HostRecord]) -> None:
     awake: list[tuple[int, int]] = []
     asleep: list[tuple[int, int]] = []
     for record in records:
+        step()
         computes = record.power is HostPower.ON and _kind(record.host, record.pstate) == "computation"
         (awake if computes else asleep).append((record.host.id, record.host.id))
     if state.asleep:

@@ -16,6 +16,7 @@ from mypy_extensions import mypyc_attr
 
 from batprotocol.errors import shown
 from batprotocol.model.hosts import seen_hosts
+from batprotocol.steps.counting import step
 
 __all__ = ["HostCounts", "HostSetText", "describe", "mask_of", "members", "read_hosts"]
 
@@ -114,6 +115,7 @@ def _read_anew(text: str) -> HostSetText:
         return HostSetText(text, "", seen.intervals, size=seen.size)  # the canonical text is read as anybody would
     intervals = []
     for part in re.split(" +", text):
+        step()
         numbers = [_NUMBER.match(number) for number in re.split("-+", part)]
         if len(numbers) > 2 or not all(numbers):
             return HostSetText(text, f"{shown(part)} in {shown(text)} is neither a host nor an interval a-b")
@@ -147,6 +149,7 @@ def mask_of(intervals: Iterable[tuple[int, int]]) -> int:
     digits = bytearray(b"0") * (max(last for _, last in given) + 1)
     end = 0
     for first, last in sorted(given):
+        step()
         first = max(first, end)
         if first <= last:
             digits[first : last + 1] = b"1" * (last + 1 - first)
@@ -160,6 +163,7 @@ def members(mask: int) -> Iterator[int]:
     bits = bin(mask)[:1:-1]
     host = bits.find("1")
     while host >= 0:
+        step()
         yield host
         host = bits.find("1", host + 1)
 

@@ -20,6 +20,7 @@ from batprotocol.conversation.profiles import PARALLEL_TASKS, contained, is_usag
 from batprotocol.conversation.state import State
 from batprotocol.conversation.tasks import check_tasks
 from batprotocol.errors import shown
+from batprotocol.steps.counting import step
 
 __all__ = [
     "completed",
@@ -165,6 +166,7 @@ def kill(state: State, event: model.KillJobsEvent) -> None:
         state.report("job.kill-nothing", "job_ids", "no job is named")
     records: list[JobRecord] = []
     for index, job_id in enumerate(event.job_ids):
+        step()
         record = _known(state, job_id, f"job_ids[{index}]")
         if record is None:
             continue
@@ -191,6 +193,7 @@ def force_stop(state: State, event: model.ForceSimulationStopEvent) -> None:
     surely, perhaps = [], []
     known: dict[str, tuple[bool, bool]] = {}
     for job_id in state.held.running:
+        step()
         record = state.jobs[job_id]
         if record.kill_due:
             continue
@@ -305,6 +308,7 @@ def forget_ended(state: State) -> None:
 def killed(state: State, event: model.JobsKilledEvent) -> None:
     """JobsKilledEvent: the kill that was asked for is done, and these jobs have ended."""
     for index, job_id in enumerate(event.job_ids):
+        step()
         record = state.jobs.get(job_id)
         if record is None or not record.kill_due:
             state.report("job.killed-unasked", f"job_ids[{index}]", f"nobody wanted to kill job {shown(job_id)}")
@@ -335,6 +339,7 @@ def _progresses(progress: model.KillProgress) -> Iterator[float]:
     """The progress of all atomic profiles in this one."""
     todo = [progress]
     while todo:
+        step()
         part = todo.pop()
         if isinstance(part, model.KillProgressAtomicProfile):
             yield part.progress

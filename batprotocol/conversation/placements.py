@@ -12,6 +12,7 @@ from batprotocol.conversation.hostsets import HostSetText, read_hosts
 from batprotocol.conversation.profiles import leaves
 from batprotocol.conversation.state import State
 from batprotocol.errors import shown
+from batprotocol.steps.counting import step
 
 __all__ = ["check_overrides", "check_placement"]
 
@@ -51,6 +52,7 @@ def check_overrides(state: State, event: model.ExecuteJobEvent, profile_id: str)
     record = state.jobs[event.job_id]
     executors = record.job.resource_request if record.job is not None else 0
     for index, override in enumerate(event.profile_allocation_override or ()):
+        step()
         path = f"profile_allocation_override[{index}]"
         if override.profile_id not in parts:
             if everything_known and override.profile_id != profile_id:
@@ -97,6 +99,7 @@ def _check_mapping(
         text = f"the mapping has {len(mapping)} entries, and the job has {executors} executors"
         state.report(rule, f"{path}.mapping", f"{text} (profile {shown(profile_id)})")
     for index, entry in enumerate(mapping):
+        step()
         if entry >= size:
             rule = "job.mapping-entry" if used else "job.mapping-doubtful"
             state.report(rule, f"{path}.mapping[{index}]", f"there is no host {entry} in an allocation of {size} hosts")

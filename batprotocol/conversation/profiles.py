@@ -12,6 +12,7 @@ from typing import Final
 
 from batprotocol import model
 from batprotocol.conversation.state import State
+from batprotocol.steps.counting import step
 
 __all__ = [
     "COMPOSITIONS",
@@ -52,6 +53,7 @@ def leaves(state: State, profile_id: str) -> Iterator[tuple[str, model.Profile |
     """The profiles that are executed in the end, each once, with their names. None is unknown."""
     todo, seen = [profile_id], {profile_id}
     while todo:
+        step()
         name = todo.pop()
         profile = state.profiles.get(name)
         if not isinstance(profile, COMPOSITIONS):
@@ -72,6 +74,7 @@ def in_order(state: State, profile_id: str) -> Iterator[tuple[str, model.Profile
     elapsed = 0.0
     stack = [("", 0.0, 1, iter((profile_id,)))]
     while stack and elapsed < inf:
+        step()
         name, start, repetitions, parts = stack[-1]
         part = next(parts, None)
         if part is None:
@@ -100,6 +103,7 @@ def contained(state: State, profile_id: str) -> set[str]:
     found: set[str] = set()
     todo = [profile_id]
     while todo:
+        step()
         profile = state.profiles.get(todo.pop())
         if isinstance(profile, model.SequentialCompositionProfile):
             todo += [part for part in dict.fromkeys(profile.profile_ids) if part not in found]

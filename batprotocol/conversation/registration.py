@@ -17,6 +17,7 @@ from batprotocol.conversation.known_jobs import JobRecord
 from batprotocol.conversation.profiles import COMPOSITIONS, elsewhere, executors_of
 from batprotocol.conversation.state import State
 from batprotocol.errors import shown
+from batprotocol.steps.counting import step
 
 __all__ = [
     "finish_registration",
@@ -75,6 +76,7 @@ def _check_vectors(state: State, profile: model.ParallelTaskProfile) -> None:
             if not amount >= 0:
                 state.report("profile.amount", f"profile.profile.{name}[{index}]", f"the amount is {amount}")
                 break
+            step()
     executors, pairs = len(profile.computation_vector or ()), len(profile.communication_matrix or ())
     if not pairs:
         return
@@ -121,6 +123,7 @@ def register_profile(state: State, event: model.RegisterProfileEvent) -> None:
         state.report("register.duplicate-profile", "profile.id", f"profile {shown(profile_id)} exists already")
     if isinstance(profile, COMPOSITIONS):
         for index, part in enumerate(profile.profile_ids):
+            step()
             if _is_missing(state, part):
                 text = f"profile {shown(profile_id)} is composed of {shown(part)}, which does not exist"
                 state.report("profile.unknown-subprofile", f"profile.profile.profile_ids[{index}]", text)

@@ -10,6 +10,7 @@ import math
 
 from batprotocol import model
 from batprotocol.conversation.state import State
+from batprotocol.steps.counting import step
 
 __all__ = ["after_now", "now", "order", "timestamps"]
 
@@ -46,6 +47,7 @@ def now(state: State, now: float, infinite: str = "time.infinite") -> None:
 def timestamps(state: State, message: model.Message) -> None:
     """Report the events of a message that are after its now."""
     for index, event in enumerate(message.events):
+        step()
         if not event.timestamp <= message.now and event.timestamp == event.timestamp:
             state.index = index
             after_now(state, event, message)

@@ -8,6 +8,7 @@ from typing import Any
 from mypy_extensions import mypyc_attr
 
 from batprotocol.edc.session import LAST_EVENTS, Turn
+from batprotocol.steps.counting import step
 
 __all__ = ["Attendant"]
 
@@ -33,6 +34,7 @@ class Attendant:
         scheduler._turn = turn
         goes_on = self._decides
         for event in turn.message.events:
+            step()
             kind = type(event)
             method = methods.get(kind)
             if method is not None:

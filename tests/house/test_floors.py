@@ -18,6 +18,7 @@ WITHOUT_ENGINE = True
 FLOORS = {
     "errors": 0,
     "rules": 0,
+    "steps": 0,
     "_schema": 0,
     "fb": 0,
     "model": 1,

@@ -12,6 +12,7 @@ from batprotocol.simulator.inputs import Host, Platform, Watts
 from batprotocol.simulator.machine.sharing import Resource, Sharing
 from batprotocol.simulator.machine.task import Task
 from batprotocol.simulator.results import MachineStatesRow, PStateRow
+from batprotocol.steps.counting import step
 
 __all__ = ["Machine", "intervals"]
 
@@ -120,6 +121,7 @@ class Machine:
             others = ends if len(self.hosts) <= _FEW_HOSTS else range(-1, 1)
             for source in ends:
                 for target in others:
+                    step()
                     self.path(source, target)
                     self.path(target, source)
         return self._links.get(name)
@@ -143,6 +145,7 @@ class Machine:
         """Bring the energy of hosts up to date. How many were not yet."""
         count = 0
         for host in hosts if self.has_energy else ():
+            step()
             if self._read_at[host] < now:
                 self.read(host, now)
                 count += 1
@@ -188,12 +191,14 @@ class Machine:
     def begin_job(self, hosts: Iterable[int], now: float) -> None:
         """A job starts on these hosts."""
         for host in hosts:
+            step()
             self._running[host] += 1
             self._become(host, _COMPUTING, now)
 
     def end_job(self, hosts: Iterable[int], now: float) -> None:
         """A job has ended on these hosts."""
         for host in hosts:
+            step()
             self._running[host] -= 1
             if not self.quirks and self._running[host] == 0 and self.states[host] == _COMPUTING:
                 self._become(host, _IDLE, now)
@@ -245,6 +250,7 @@ class Machine:
         """
         told: dict[int, list[int]] = {}
         for host in hosts:
+            step()
             told.setdefault(self.pstates[host] if pstate is None else pstate, []).append(host)
         return [PStateRow(now, intervals(members), number) for number, members in sorted(told.items())]
 
@@ -253,6 +259,7 @@ def intervals(hosts: Iterable[int]) -> str:
     """Ascending hosts as text: `0-3 8`."""
     parts: list[list[int]] = []
     for host in hosts:
+        step()
         if parts and parts[-1][1] == host - 1:
             parts[-1][1] = host
         else:

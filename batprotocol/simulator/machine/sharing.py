@@ -13,6 +13,7 @@ from typing import Final
 from mypy_extensions import mypyc_attr
 
 from batprotocol.simulator.machine.task import Task
+from batprotocol.steps.counting import step
 
 __all__ = ["Resource", "Sharing"]
 
@@ -90,6 +91,7 @@ class Sharing:
         """The flops per second that a host computes now."""
         total = 0.0
         for number, weights in self.resources[host].users.items():
+            step()
             rate = self.tasks[number].rate
             for weight in weights:
                 total += weight * rate
@@ -124,6 +126,7 @@ class Sharing:
         while todo:
             for number in self.resources[todo.pop()].users:
                 if number not in found:
+                    step()
                     task = found[number] = self.tasks[number]
                     for resource in task.weights:
                         if resource not in seen:
@@ -158,12 +161,14 @@ class Sharing:
             resource.left = resource.capacity
         for _ in range(_MOST_ROUNDS):
             for resource in left.values():
+                step()
                 parts = sum([len(weights) for number, weights in resource.users.items() if number in growing])
                 if parts == 0:
                     resource.left = resource.offer = 0.0
                 else:
                     resource.offer = resource.left if resource.is_fatpipe else resource.left / parts
             for task in list(growing.values()):
+                step()
                 self._grow(task, bounds[task.number])
                 if task.rate == bounds[task.number]:
                     del growing[task.number]

@@ -19,6 +19,7 @@ from batprotocol.simulator.inputs import Usage, WorkloadProfile
 from batprotocol.simulator.machine.machine import Machine
 from batprotocol.simulator.machine.task import Task
 from batprotocol.simulator.progress.placement import Placement
+from batprotocol.steps.counting import step
 
 __all__ = ["TASKS", "message_task", "parallel_task", "size", "storages", "usage_task"]
 
@@ -111,6 +112,7 @@ def _merged(parts: Sequence[_Amounts]) -> _Amounts:
     for executors, amounts, moved in parts:
         places, taken = [], 0
         for host, amount in zip(executors, amounts, strict=True):
+            step()
             while taken < len(hosts) and hosts[taken] != host:
                 taken += 1
             if taken == len(hosts):
@@ -159,6 +161,7 @@ def _built(machine: Machine, executors: list[int], flops: list[float], transfers
     latency = delayed = 0.0
     bytes_over: dict[int, float] = {}
     for source, target, amount in transfers if len(executors) > 1 else ():
+        step()
         if amount <= 0:
             continue
         way, links = machine.path(executors[source], executors[target])

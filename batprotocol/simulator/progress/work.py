@@ -12,6 +12,7 @@ from batprotocol.model import (
     SequentialCompositionProfile,
 )
 from batprotocol.simulator.inputs import WorkloadProfile
+from batprotocol.steps.counting import step
 
 __all__ = ["Part", "Walk"]
 
@@ -64,6 +65,7 @@ class Walk:
             sequence = part.profile.profile
             if not sequence.profile_ids or not sequence.repetition_count:
                 return part.profile.return_code
+            step()
             self._above.append(part)
             part = Part(sequence.profile_ids[0], find(sequence.profile_ids[0]))
         self.leaf = part
@@ -73,6 +75,7 @@ class Walk:
         """What ran has returned this code: the next part runs, or all is done."""
         self.leaf = None
         while self._above and return_code == 0:
+            step()
             part = self._above[-1]
             sequence = part.profile.profile
             assert isinstance(sequence, SequentialCompositionProfile)

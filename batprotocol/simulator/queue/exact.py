@@ -18,6 +18,7 @@ from batprotocol.simulator.machine.task import Task
 from batprotocol.simulator.progress.matrices import message_task
 from batprotocol.simulator.queue.actor import MASTER, Actor, Mailbox
 from batprotocol.simulator.queue.base import Queue
+from batprotocol.steps.counting import step
 
 __all__ = ["ExactQueue"]
 
@@ -108,6 +109,7 @@ class ExactQueue(Queue):
             while self._position < len(self._round):
                 entry = self._round[self._position]
                 self._position += 1
+                step()
                 if isinstance(entry, _Call):
                     if not entry.actor.is_dead:
                         self._calls.append(entry)
@@ -332,6 +334,7 @@ class ExactQueue(Queue):
         next_timer = min([timer.date for timer in self._timers.values()], default=_NEVER)
         delta = max(0.0, next_timer - self.now)
         for action in self._actions.values():
+            step()
             if action.is_sleep:
                 delta = min(delta, action.left)
                 continue
@@ -381,6 +384,7 @@ class ExactQueue(Queue):
 
     def _has_ended(self, action: _Action, delta: float) -> bool:
         """Subtract a step from what is left of an action; whether nothing is left."""
+        step()
         if action.is_sleep:
             action.left -= delta
             return action.left < _TIME_LEFT

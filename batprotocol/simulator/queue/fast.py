@@ -16,6 +16,7 @@ from batprotocol.simulator.machine.task import Task
 from batprotocol.simulator.progress.matrices import message_task
 from batprotocol.simulator.queue.actor import MASTER, Actor, Mailbox
 from batprotocol.simulator.queue.base import Queue
+from batprotocol.steps.counting import step
 
 __all__ = ["FastQueue"]
 
@@ -46,6 +47,7 @@ class FastQueue(Queue):
         ready, heap, sharing = self.ready, self._heap, self._sharing
         while True:
             while ready:
+                step()
                 actor = ready.popleft()
                 if not actor.is_dead:
                     actor.run(simulator)
@@ -55,6 +57,7 @@ class FastQueue(Queue):
                 self.settle()
             if not heap:
                 return False
+            step()
             time, number, what = heappop(heap)
             if what.alarm == number:
                 self.now = time

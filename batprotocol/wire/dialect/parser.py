@@ -7,6 +7,7 @@ from typing import Any
 from batprotocol._schema.description import ENUMS, UNIONS, Field, Type
 from batprotocol.errors import an
 from batprotocol.model import Doubles
+from batprotocol.steps.counting import step
 from batprotocol.wire.binding import MAX_DEPTH, RANGES, ROOT, names_of
 from batprotocol.wire.dialect.at_once import (
     AFTER,
@@ -67,6 +68,7 @@ class _Parser(Skipping):
 
     def table(self, name: str, depth: int, tree: Tree) -> None:
         """Read the table that starts here into `tree`, the fields in the order of the schema."""
+        step()
         if depth > MAX_DEPTH:
             self.fail(f"tables nest more than {MAX_DEPTH} deep")
         opening = self.peek()
@@ -106,6 +108,7 @@ class _Parser(Skipping):
         """Read members as far as they are plain; return whether the table's closing bracket was reached."""
         pattern = MEMBER if named else UNNAMED
         while member := pattern.match(self.data, self.at):
+            step()
             if named:
                 known = plan.plain.get(member[1])
             else:
@@ -210,6 +213,7 @@ class _Parser(Skipping):
         tree[name] = items
         closed = self.peek() == b"]"
         while not closed:
+            step()
             run = RUNS[element.kind].match(self.data, self.at) if element.kind in RUNS else None
             if run:
                 items += elements_of(element.kind, run[0])

@@ -9,6 +9,7 @@ import json
 import re
 from typing import Any
 
+from batprotocol.steps.counting import step
 from batprotocol.wire.binding import MAX_DEPTH
 from batprotocol.wire.dialect.tokens import CLOSING, IDENTIFIER, Tokens, quoted
 
@@ -52,6 +53,7 @@ class Skipping(Tokens):
 
     def skip(self, depth: int) -> None:
         """Read any JSON value and forget it. What nests in it counts as tables do, whatever it is."""
+        step()
         if depth > MAX_DEPTH:
             self.fail(f"values nest more than {MAX_DEPTH} deep")
         first = self.peek()
@@ -112,6 +114,7 @@ def _closings(data: bytes, start: int) -> dict[int, tuple[int, int]]:
     open_: list[int] = []
     heights = [0]
     for token in _BRACKET.finditer(data, start):
+        step()
         character = token[0]
         if character in CLOSING:
             open_.append(token.start())

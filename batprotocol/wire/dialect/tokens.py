@@ -10,6 +10,7 @@ import re
 from typing import NoReturn
 
 from batprotocol.errors import DecodeError, shown
+from batprotocol.steps.counting import step
 from batprotocol.wire.tree import Tree, path_of
 
 __all__ = [
@@ -117,6 +118,7 @@ class Tokens:
             return first
         blank = _BLANK.match(self.data, self.at)
         while blank:
+            step()
             start, self.at = blank.start(), blank.end()
             # A documentation comment of the schema language, which must be on a line on its own.
             comment = _DOCUMENTATION.match(self.data, self.at)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from batprotocol.errors import shown
-from batprotocol.model import ExecuteJobEvent, FinalJobState, JobAndProgress
+from batprotocol.model import FinalJobState, JobAndProgress
 from batprotocol.simulator.batsim.actors.runners import WALLTIME_REACHED, Order, Runner
 from batprotocol.simulator.batsim.state.jobs import SimulatedJob
 from batprotocol.simulator.batsim.state.messages import JobEnded, JobsKilled
 from batprotocol.simulator.batsim.state.simulation import Simulation
 from batprotocol.simulator.progress.work import Walk
 from batprotocol.simulator.queue.actor import Actor
+from batprotocol.steps.counting import step
 
 __all__ = ["Execution", "Killer", "execution_of"]
 
@@ -35,18 +35,15 @@ class Execution(Runner):
 
     Args:
         job: which.
-        event: how.
+        order: how.
         walk: the walk through its profile.
-        storages: where the storages are that its profiles name.
     """
 
     __slots__ = ("_step", "job")
 
-    def __init__(self, job: SimulatedJob, event: ExecuteJobEvent, walk: Walk, storages: Mapping[str, int]) -> None:
+    def __init__(self, job: SimulatedJob, order: Order, walk: Walk) -> None:
         walltime = job.job.walltime
-        super().__init__(
-            Order(event, job.hosts, job.job.resource_request, storages), walk, -1.0 if walltime is None else walltime
-        )
+        super().__init__(order, walk, -1.0 if walltime is None else walltime)
         self.job = job
         self._step = _START
 
@@ -118,6 +115,7 @@ class Killer(Actor):
             calls = 0
             self._message = JobsKilled(self._jobs, [], [])
             for job in self._jobs:
+                step()
                 execution = execution_of(job)
                 if job.final_state is None and execution is not None:
                     code = -2 if execution.runs_task else -1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from typing import Final
 
 from mypy_extensions import mypyc_attr
@@ -24,8 +23,9 @@ from batprotocol.simulator.progress.matrices import parallel_task, usage_task
 from batprotocol.simulator.progress.placement import Placement, hosts_of
 from batprotocol.simulator.progress.work import Walk
 from batprotocol.simulator.queue.actor import Actor
+from batprotocol.steps.counting import step
 
-__all__ = ["WALLTIME_REACHED", "Order", "Runner", "placement_of"]
+__all__ = ["WALLTIME_REACHED", "Order", "Runner"]
 
 WALLTIME_REACHED: Final = -1
 
@@ -46,23 +46,22 @@ class Order:
         storages: where the storages are that its profiles name.
     """
 
-    __slots__ = ("event", "hosts", "resources", "storages")
+    __slots__ = ("_overrides", "event", "hosts", "resources", "storages")
 
-    def __init__(
-        self, event: ExecuteJobEvent, hosts: tuple[int, ...], resources: int, storages: Mapping[str, int]
-    ) -> None:
+    def __init__(self, event: ExecuteJobEvent, hosts: tuple[int, ...], resources: int) -> None:
         self.event = event
         self.hosts = hosts
         self.resources = resources
-        self.storages = storages
+        self.storages: dict[str, int] = {}
+        # Of several for one profile, the first counts.
+        self._overrides = {given.profile_id: given for given in reversed(event.profile_allocation_override or ())}
 
-
-def placement_of(event: ExecuteJobEvent, profile_id: str, hosts: tuple[int, ...]) -> Placement:
-    """Where the executors of a profile go: there where the execution says it of this profile, or of the whole job."""
-    for given in event.profile_allocation_override or ():
-        if given.profile_id == profile_id:
+    def placement(self, profile_id: str) -> Placement:
+        """Where the executors of a profile go: where the execution says it of this profile, or of the whole job."""
+        given = self._overrides.get(profile_id)
+        if given is not None:
             return Placement(hosts_of(given.host_allocation), given.executor_placement)
-    return Placement(hosts, event.allocation.executor_placement)
+        return Placement(self.hosts, self.event.allocation.executor_placement)
 
 
 class Runner(Actor):
@@ -93,24 +92,22 @@ class Runner(Actor):
         """The walk has come to its end, or was cut."""
 
     def run(self, simulator: Simulation) -> None:
-        if self._doing == 0:
+        if self._doing == 0 or (self._has_ended(simulator) and self._end_part(simulator)):
             self.begin_part(simulator)
-        elif self._doing == _SPAWNED:
-            self._doing = _JOINED
-            if self._to_join:
-                simulator.queue.wait(self, None if self._left < 0.0 else self._left)
-            else:
-                self._end_part(simulator)
-        else:
-            self._end_part(simulator)
 
     def begin_part(self, simulator: Simulation) -> None:
-        """Do what the part of the profile says that is next."""
-        leaf = self.walk.leaf
-        if leaf is None:  # there is nothing in its sequence
+        """Do what the part of the profile says that is next, and go on until there is something to wait for."""
+        if self.walk.leaf is None:  # there is nothing in its sequence
             self.done(self.walk.return_code, simulator)
             return
-        queue, profile, order = simulator.queue, leaf.profile.profile, self.order
+        while self._begin_part(simulator) and self._end_part(simulator):
+            step()
+
+    def _begin_part(self, simulator: Simulation) -> bool:
+        """Begin the part of the profile that is next; whether it is over already."""
+        queue, order, leaf = simulator.queue, self.order, self.walk.leaf
+        assert leaf is not None
+        profile = leaf.profile.profile
         self._since = queue.now
         if type(profile) is DelayProfile:
             delay, left = profile.delay, self._left
@@ -120,30 +117,37 @@ class Runner(Actor):
                 delay = left
             if delay > 0.0:
                 queue.sleep(self, delay)
-            else:
-                self._end_part(simulator)
-            return
-        placement = placement_of(order.event, leaf.profile_id, order.hosts)
+            return delay <= 0.0
+        placement = order.placement(leaf.profile_id)
         if isinstance(profile, TraceReplayProfile):
             traces = leaf.profile.traces or ()
             hosts = placement.executors(len(traces), simulator.machine.hosts)
-            self._spawn([_Rank(self, host, lines) for host, lines in zip(hosts, traces, strict=True)], simulator)
-        elif isinstance(profile, ForkJoinCompositionProfile):
+            return self._spawn([_Rank(self, host, lines) for host, lines in zip(hosts, traces, strict=True)], simulator)
+        if isinstance(profile, ForkJoinCompositionProfile):
             walks = [Walk(name, simulator.profiles.find) for name in profile.profile_ids]
-            self._spawn([_Branch(self, order, walk) for walk in walks], simulator)
-        else:
-            self._doing = _WORKED
-            self._task = parallel_task(
-                simulator.machine, profile, order.resources, placement, order.storages, simulator.profiles.find
-            )
-            queue.execute(self, self._task, None if self._left < 0.0 else self._left)
+            return self._spawn([_Branch(self, order, walk) for walk in walks], simulator)
+        self._doing = _WORKED
+        self._task = parallel_task(
+            simulator.machine, profile, order.resources, placement, order.storages, simulator.profiles.find
+        )
+        queue.execute(self, self._task, None if self._left < 0.0 else self._left)
+        return False
 
-    def _spawn(self, children: list[_Child], simulator: Simulation) -> None:
+    def _spawn(self, children: list[_Child], simulator: Simulation) -> bool:
+        """Let others run side by side; whether all have come to their ends already."""
         self._doing = _SPAWNED
         self._children = children
         self._to_join = len(children)
-        if not simulator.queue.spawn(self, children):
-            self.run(simulator)
+        return not simulator.queue.spawn(self, children) and self._has_ended(simulator)
+
+    def _has_ended(self, simulator: Simulation) -> bool:
+        """Whether what was begun has come to its end; else, those that run side by side are waited for."""
+        if self._doing != _SPAWNED:
+            return True
+        self._doing = _JOINED
+        if self._to_join:
+            simulator.queue.wait(self, None if self._left < 0.0 else self._left)
+        return self._to_join == 0
 
     def child_ended(self, simulator: Simulation) -> None:
         """One of those that run side by side has come to its end."""
@@ -151,8 +155,8 @@ class Runner(Actor):
         if self._to_join == 0 and self._doing == _JOINED:
             simulator.queue.wake(self)
 
-    def _end_part(self, simulator: Simulation) -> None:
-        """A part of the profile is over: go on with the next one, or end."""
+    def _end_part(self, simulator: Simulation) -> bool:
+        """A part of the profile is over: whether there is a next one."""
         queue, walk, doing = simulator.queue, self.walk, self._doing
         leaf = walk.leaf
         assert leaf is not None
@@ -173,9 +177,9 @@ class Runner(Actor):
         walk.go_on(WALLTIME_REACHED if self._cut else code, simulator.profiles.find)
         if walk.leaf is None:
             self.done(walk.return_code, simulator)
-        else:
-            self._doing = 0
-            self.begin_part(simulator)
+            return False
+        self._doing = 0
+        return True
 
     # Stopping
 

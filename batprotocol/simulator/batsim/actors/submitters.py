@@ -15,6 +15,7 @@ from batprotocol.simulator.batsim.state.messages import (
 )
 from batprotocol.simulator.batsim.state.simulation import Listener, Simulation
 from batprotocol.simulator.queue.actor import Actor
+from batprotocol.steps.counting import step
 
 __all__ = ["Injector", "Submitter"]
 
@@ -94,6 +95,7 @@ class Submitter(Actor):
         group: list[Any] = []
         items, end, woken, upcoming = self._items, len(self._items), self._woken, self._upcoming
         while upcoming is not None and (upcoming[0] <= woken or self._waited):
+            step()
             group.append(upcoming)
             self._waited = False
             self._next += 1

@@ -16,6 +16,7 @@ from batprotocol.model import (
 )
 from batprotocol.simulator import inputs
 from batprotocol.simulator.batsim.state.simulation import Simulation
+from batprotocol.steps.counting import step
 
 __all__ = ["beginning"]
 
@@ -52,6 +53,7 @@ def beginning(simulation: Simulation) -> SimulationBeginsEvent:
 
 
 def _told_host(host: inputs.Host) -> Host:
+    step()
     return Host(
         id=host.id,
         name=host.name,

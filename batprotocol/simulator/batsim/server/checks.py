@@ -9,7 +9,6 @@ from batprotocol.errors import shown
 from batprotocol.model import (
     CreateProbeEvent,
     DelayProfile,
-    ExecuteJobEvent,
     HostResources,
     Metrics,
     ParallelTaskDataStagingBetweenStoragesProfile,
@@ -20,7 +19,7 @@ from batprotocol.model import (
     TraceReplayProfile,
     TraceType,
 )
-from batprotocol.simulator.batsim.actors.runners import placement_of
+from batprotocol.simulator.batsim.actors.runners import Order
 from batprotocol.simulator.batsim.state.jobs import SimulatedJob
 from batprotocol.simulator.batsim.state.probes import NORMALIZED
 from batprotocol.simulator.batsim.state.profiles import has_parts
@@ -33,30 +32,28 @@ __all__ = ["check_execution", "check_probe", "check_registration"]
 _OF_NETWORK: Final = (Metrics.NetworkLoad, Metrics.NormalizedNetworkLoad)
 
 
-def check_execution(simulation: Simulation, job: SimulatedJob, event: ExecuteJobEvent) -> dict[str, int]:
-    """Refuse an execution that cannot be simulated; else, where the storages are that it names."""
-    placed: dict[str, int] = {}
-    for given in event.profile_allocation_override or ():
+def check_execution(simulation: Simulation, job: SimulatedJob, order: Order) -> None:
+    """Refuse an execution that cannot be simulated; else, the order is told where the storages are that it names."""
+    for given in order.event.profile_allocation_override or ():
         if simulation.is_batsim and not given.host_allocation:
             raise simulation.refusal("hosts.empty", f"profile {shown(given.profile_id)} is executed on no host")
     profile = simulation.profiles.find(job.profile_id).profile
     if isinstance(profile, DelayProfile):
         if profile.delay == inf and job.job.walltime is None:
             raise simulation.refusal("profile.infinite", f"job {shown(job.id)} would never end")
-        return placed
+        return
     if not isinstance(profile, (*TASKS, TraceReplayProfile)) and not has_parts(profile):
-        return placed
+        return
+    # Of several for one storage, the first counts.
+    placed = {given.storage_name: given.host_id for given in reversed(order.event.storage_placement or ())}
     for id in simulation.profiles.tree(job.profile_id):
-        _check_part(simulation, job, event, id, placed)
-    return placed
+        _check_part(simulation, job, order, id, placed)
 
 
-def _check_part(
-    simulation: Simulation, job: SimulatedJob, event: ExecuteJobEvent, id: str, placed: dict[str, int]
-) -> None:
+def _check_part(simulation: Simulation, job: SimulatedJob, order: Order, id: str, placed: dict[str, int]) -> None:
     known = simulation.profiles.find(id)
     profile = known.profile
-    placement = placement_of(event, id, job.hosts)
+    placement = order.placement(id)
     requested = job.job.resource_request
     if isinstance(profile, (*TASKS, TraceReplayProfile)):
         _check_placement(simulation, id, placement)
@@ -72,14 +69,14 @@ def _check_part(
     elif isinstance(profile, TASKS):
         _check_task(simulation, job, id, profile, placement, requested)
     for name in storages(profile):
-        host = next((each.host_id for each in event.storage_placement or () if each.storage_name == name), None)
+        host = placed.get(name)
         if host is None:
             host = simulation.setup.host_named(name)
         if host is None:
             raise simulation.refusal(
                 "job.storage-unknown", f"storage {shown(name)} is not placed, and no host has this name"
             )
-        placed[name] = host
+        order.storages[name] = host
 
 
 def _check_placement(simulation: Simulation, id: str, placement: Placement) -> None:

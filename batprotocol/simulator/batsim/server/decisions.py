@@ -34,6 +34,7 @@ from batprotocol.model import (
 )
 from batprotocol.simulator.batsim.actors.calls import OneShotCall, OneShotProbe
 from batprotocol.simulator.batsim.actors.executions import Execution, Killer, execution_of
+from batprotocol.simulator.batsim.actors.runners import Order
 from batprotocol.simulator.batsim.actors.switches import Switch
 from batprotocol.simulator.batsim.server.checks import check_execution, check_probe, check_registration
 from batprotocol.simulator.batsim.server.occurrences import submitted_event
@@ -59,9 +60,9 @@ def _job(simulation: Simulation, job_id: str) -> SimulatedJob:
 def _execute(simulation: Simulation, event: ExecuteJobEvent) -> None:
     job = _job(simulation, event.job_id)
     job.hosts, job.allocation = allocation_of(event.allocation.host_allocation)
-    storages = check_execution(simulation, job, event)
-    walk = Walk(job.profile_id, simulation.profiles.find)
-    job.execution = Execution(job, event, walk, storages)
+    order = Order(event, job.hosts, job.job.resource_request)
+    check_execution(simulation, job, order)
+    job.execution = Execution(job, order, Walk(job.profile_id, simulation.profiles.find))
     simulation.desk.todo.append(("spawn", (job.execution,)))
 
 

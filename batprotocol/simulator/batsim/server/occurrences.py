@@ -36,6 +36,7 @@ from batprotocol.simulator.batsim.state.messages import (
     Triggered,
 )
 from batprotocol.simulator.batsim.state.simulation import Simulation
+from batprotocol.steps.counting import step
 
 __all__ = ["OCCURRENCES", "submitted_event"]
 
@@ -55,6 +56,7 @@ def _submitted(simulation: Simulation, message: Submitted) -> None:
     desk = simulation.desk
     now = desk.stamp = simulation.queue.now
     for time, id, job in message.jobs:
+        step()
         known = SimulatedJob(id, job, job.profile_id, time, False)
         simulation.add_job(known)
         desk.events.append(submitted_event(simulation, known, now))
@@ -95,6 +97,7 @@ def _all_submitted(simulation: Simulation, message: AllJobsSubmitted) -> None:
 def _occurred(simulation: Simulation, message: Occurred) -> None:
     desk = simulation.desk
     for event in message.events:
+        step()
         desk.events.append(
             ExternalEventOccurredEvent(
                 timestamp=desk.stamp, id=event.id, external_event=GenericExternalEvent(event.data)

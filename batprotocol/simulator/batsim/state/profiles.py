@@ -15,6 +15,7 @@ from batprotocol.model import (
 from batprotocol.model.profiles import ForkJoinCompositionProfile
 from batprotocol.simulator.batsim.state.rules import Refusals
 from batprotocol.simulator.inputs import WorkloadProfile
+from batprotocol.steps.counting import step
 
 __all__ = ["Profiles", "has_parts"]
 
@@ -58,6 +59,7 @@ class Profiles:
         """The names of a profile and of all that it is composed of, each once."""
         found, todo = {profile_id: None}, [profile_id]
         while todo:
+            step()
             profile = self.find(todo.pop()).profile
             if isinstance(profile, _COMPOSITIONS):
                 todo += [part for part in reversed(profile.profile_ids) if part not in found]
