@@ -129,6 +129,11 @@ class Conversation:
         return self._state.registration
 
     @property
+    def all_static_jobs_submitted(self) -> bool:
+        """Whether no job is to come but those that are registered."""
+        return self._state.static_submitted
+
+    @property
     def hosts(self) -> Mapping[int, HostRecord]:
         """All hosts by id, computation and storage hosts together."""
         return self._state.hosts

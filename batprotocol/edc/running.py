@@ -15,11 +15,11 @@ from batprotocol.edc.scheduler import Scheduler, attend_to, expect_scheduler, he
 from batprotocol.edc.server import DEFAULT_ENDPOINT, Server
 from batprotocol.edc.session import Session
 from batprotocol.edc.verdicts import logger
-from batprotocol.model import Message
+from batprotocol.model import Message, SimulationErrorEvent
 from batprotocol.recording import Recorder
 from batprotocol.signals import Interrupts
 
-__all__ = ["drive", "run"]
+__all__ = ["drive", "failure_of", "run"]
 
 PATIENCE = 5.0
 """Seconds without a simulator after which it is said what is waited for."""
@@ -89,8 +89,8 @@ def drive(
     record: str | os.PathLike[str] | None,
     on_bound: Callable[[str], None] | None,
     on_wait: Callable[[], None] | None,
-) -> None:
-    """`run`, for a program that goes on catching signals after it."""
+) -> str | None:
+    """`run`, for a program that goes on catching signals after it; why the simulation failed, if Batsim told so."""
     expect_scheduler(scheduler, "run")
 
     def hello(text: str) -> Message:
@@ -118,14 +118,22 @@ def drive(
                 on_bound(server.endpoint)
             attend, immediately = attend_to(scheduler), interrupts.immediately()
             turns = iter(server)  # held here, so that leaving it is not left to the garbage collector
+            last = Message(0.0)
             for turn in turns:
+                last = turn.message
                 with immediately:
                     attend(turn)
+            return failure_of(last)
         except BaseException:
             server.close()
             if interrupts.received:
                 logger.warning("%s came %s", interrupts.received, _moment(server))
             raise
+
+
+def failure_of(last: Message) -> str | None:
+    """Why the simulation failed that ends with this message, None if it did not."""
+    return next((event.error for event in last.events if isinstance(event, SimulationErrorEvent)), None)
 
 
 def _moment(server: Server) -> str:

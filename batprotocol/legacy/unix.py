@@ -6,6 +6,7 @@ Reads and waits are bounded: a peer that is gone, silent or says that a message 
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import socket
 import sys
@@ -18,8 +19,11 @@ from typing import Final
 from batprotocol.errors import DecodeError, PeerGone, PeerSilent
 from batprotocol.legacy.text.codec import Stream
 from batprotocol.sockets.endpoints import refuse_bad_endpoint
+from batprotocol.sockets.requester import PATIENCE
 
 __all__ = ["Line"]
+
+logger = logging.getLogger("batprotocol.legacy")
 
 _TICK: Final = 0.2
 _CHUNK: Final = 2**16
@@ -56,6 +60,7 @@ class Line:
         self._ready: list[bytes] = []
         self._line: socket.socket | None = None
         self._door: socket.socket | None = None
+        self._told = False
         if listens:
             refuse_bad_endpoint(f"ipc://{path}")
             self._door = socket.socket(socket.AF_UNIX)
@@ -145,6 +150,10 @@ class Line:
     def _look_around(self, began: float) -> None:
         if self._on_wait is not None:
             self._on_wait()
+        if self._line is None and not self._told and time.monotonic() - began >= PATIENCE:
+            self._told = True
+            what = "listen at" if self._door is None else "connect to"
+            logger.warning("still waiting for %s to %s %s", self._who, what, self._path)
         if self._timeout is not None and time.monotonic() - began > self._timeout:
             raise PeerSilent(f"{self._who} at {self._path} has said nothing for {self._timeout:g} seconds")
 

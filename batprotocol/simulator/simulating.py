@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
-from batprotocol.model import Message
+from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, JobState
+from batprotocol.model import ForceSimulationStopEvent, Message
 from batprotocol.simulator.batsim.simulator import Simulator
 from batprotocol.simulator.inputs import (
     ExternalEventList,
@@ -123,7 +123,7 @@ def simulate(
         init=init,
     )
     try:
-        _play(simulator, scheduler, on_turn)
+        was_stopped = _play(simulator, scheduler, on_turn)
     except BaseException:
         if files is not None:
             with suppress(OSError):  # what can be kept is kept, and what came first is told
@@ -134,14 +134,16 @@ def simulate(
         hosts=len(hosts.computation_hosts),
         energy=energy,
         rows=rows.rows if output is None else output,
+        was_stopped=was_stopped,
     )
 
 
 def _play(
     simulator: Simulator, scheduler: Player | DecisionComponent, on_turn: Callable[[Message, Message], None] | None
-) -> None:
-    """All turns of a simulation."""
+) -> bool:
+    """All turns of a simulation; whether it was stopped before all jobs had ended."""
     message: Message | None = simulator.begin(scheduler.hello(simulator.init))
+    before = last = Message(0.0)
     shares = isinstance(scheduler, Player)
     answer = scheduler.player(simulator.conversation) if isinstance(scheduler, Player) else scheduler.answer
     turn = simulator.turn_judged if shares else simulator.turn
@@ -150,3 +152,15 @@ def _play(
         if on_turn is not None:
             on_turn(message, reply)
         message = turn(reply)
+        before, last = last, reply
+    return any(isinstance(event, ForceSimulationStopEvent) for event in before.events) and _is_unfinished(
+        simulator.conversation
+    )
+
+
+def _is_unfinished(conversation: Conversation) -> bool:
+    """Whether there were jobs that had not ended, or were still to come."""
+    done = (JobState.COMPLETED, JobState.REJECTED)
+    return not conversation.all_static_jobs_submitted or any(
+        record.state not in done for record in conversation.jobs.values()
+    )

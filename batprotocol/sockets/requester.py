@@ -5,6 +5,7 @@ It must not know what the frames hold.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -14,7 +15,12 @@ import zmq
 
 from batprotocol.errors import DecodeError, PeerGone, PeerSilent
 
-__all__ = ["Requester"]
+__all__ = ["PATIENCE", "Requester"]
+
+logger = logging.getLogger("batprotocol.simulator")
+
+PATIENCE: Final = 5.0
+"""Seconds without the first answer after which it is said what is waited for."""
 
 _TICK: Final = 0.2
 """Seconds after which a wait looks around: for signals, and for a connection that was closed."""
@@ -58,6 +64,8 @@ class Requester:
         self._give = super(zmq.Socket, self._socket).send  # pyzmq wraps it to take more arguments
         self._monitor = self._socket.get_monitor_socket(zmq.EVENT_CONNECTED | zmq.EVENT_DISCONNECTED)
         self._gone_since: float | None = None
+        self._is_connected = False
+        self._told = False
         try:
             self._socket.connect(endpoint)
         except zmq.ZMQError as error:
@@ -83,6 +91,7 @@ class Requester:
         if self._socket.getsockopt(zmq.RCVMORE):
             rest = self._socket.recv_multipart()
             raise DecodeError(f"a message is one frame, {self._who} sent one of {1 + len(rest)}")
+        self._told = True  # from now on, a long wait is one for decisions
         return answer
 
     def _look_around(self, began: float) -> None:
@@ -90,11 +99,18 @@ class Requester:
             self._on_wait()
         while self._monitor.poll(0):
             event = int.from_bytes(self._monitor.recv_multipart()[0][:2], "little")
-            self._gone_since = time.monotonic() if event == zmq.EVENT_DISCONNECTED else None
+            self._is_connected = event == zmq.EVENT_CONNECTED
+            self._gone_since = None if self._is_connected else time.monotonic()
         now = time.monotonic()
+        if not self._told and now - began >= PATIENCE:
+            self._told = True
+            what = "answer" if self._is_connected else "listen"
+            logger.warning("still waiting for %s to %s at %s", self._who, what, self.endpoint)
         if self._gone_since is not None and now - self._gone_since > _GRACE:
             raise PeerGone(f"{self._who} at {self.endpoint} closed the connection without an answer")
         if self.timeout is not None and now - began > self.timeout:
+            if not self._is_connected:
+                raise PeerSilent(f"{self._who} did not listen at {self.endpoint} for {self.timeout:g} seconds")
             raise PeerSilent(f"{self._who} at {self.endpoint} has not answered for {self.timeout:g} seconds")
 
     def close(self) -> None:

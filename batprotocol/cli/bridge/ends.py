@@ -5,6 +5,7 @@ How a bridge is driven, the library knows. What it needs is imported when it is 
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -15,6 +16,7 @@ import click
 
 from batprotocol.cli.terminal.text import printable
 from batprotocol.errors import ProtocolError
+from batprotocol.model import Message
 
 if TYPE_CHECKING:
     from batprotocol.edc import Scheduler
@@ -36,11 +38,13 @@ def bridge(
     **old: Any,
 ) -> int:
     """Bridge two programs until the simulation ends; the exit status."""
+    from batprotocol.edc.running import failure_of
     from batprotocol.legacy.bridge import Component, drive
     from batprotocol.recording import Recorder
     from batprotocol.signals import Interrupts
     from batprotocol.simulator.peers import RemoteComponent
 
+    logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
         wait = interrupts.check
@@ -58,12 +62,21 @@ def bridge(
         print(
             f"batproto: waiting for a simulation at {getattr(one, 'endpoint', batsim[0])}", file=sys.stderr, flush=True
         )
+        last = Message(0.0)
+
+        def hear(message: Message, reply: Message) -> None:
+            nonlocal last
+            last = message
+
         try:
-            drive(one, other)
+            drive(one, other, hear)
         finally:
             if not quiet:
                 _tell(reports)
-    return 0
+    failure = failure_of(last)
+    if failure is not None:
+        print(printable(f"batproto: the simulation has failed: {failure}"), file=sys.stderr)
+    return int(failure is not None)
 
 
 def _tell(reports: Iterable[Report]) -> None:

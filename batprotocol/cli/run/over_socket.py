@@ -17,6 +17,7 @@ from batprotocol.cli.bridge.ends import drive_old
 from batprotocol.cli.run.private import private_endpoint
 from batprotocol.cli.run.program import PATIENCE, Command, Ended
 from batprotocol.cli.run.scheduler import load, pinned, telling_of_signals, telling_whose_fault
+from batprotocol.cli.terminal.text import printable
 from batprotocol.cli.version import slow_engine
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc import DEFAULT_ENDPOINT
@@ -74,8 +75,11 @@ def run(
             ready = other.start if other else _tell_endpoint
             wait = other.check if other else None
             try:
+                failure = None
                 if protocol is None:
-                    drive(scheduler, bound, format, interrupts, init, DEFAULT_RULE_SET, timeout, record, ready, wait)
+                    failure = drive(
+                        scheduler, bound, format, interrupts, init, DEFAULT_RULE_SET, timeout, record, ready, wait
+                    )
                 else:
                     drive_old(scheduler, bound, protocol, interrupts, init, timeout, record, ready, wait)
                 if other:
@@ -83,6 +87,9 @@ def run(
                         status = other.status_in_the_end(interrupts)
                 else:
                     status = 0
+                if failure is not None:
+                    print(printable(f"batproto: the simulation has failed: {failure}"), file=sys.stderr)
+                    status = status or 1
             except Ended:
                 assert other is not None
                 status = other.status_too_early()

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from batprotocol.cli.bridge.command import old_options
-from batprotocol.cli.parameters import complete_file, complete_rule_set, old_protocol, rule_set
+from batprotocol.cli.parameters import complete_file, complete_rule_set, old_protocol, rule_set, timeout_option
 
 __all__ = ["simulate"]
 
@@ -58,6 +58,7 @@ __all__ = ["simulate"]
     help="With --endpoint: simulate for a scheduler of that older version: 1.0 to 4.2, or text-3.",
 )
 @old_options
+@timeout_option
 @click.option("--init", metavar="TEXT", default="", help="Initialization data for the decision component.")
 @click.option("--lazy", is_flag=True, help="Read sorted workloads as they are needed, to save memory.")
 @click.option("--energy", is_flag=True, help="Measure energy; all hosts of the platform must tell their watts.")
@@ -101,8 +102,8 @@ def simulate(
     "batproto new scheduler" writes. With a workload but without a platform, there are as many equal hosts as the
     workload is made for.
 
-    The exit status is 1 if the simulation does not come to its end, or if the scheduler asks for what Batsim would not
-    survive.
+    The exit status is 1 if the simulation does not come to its end, also where the decision component stops it while
+    there are jobs that have not ended, or if the scheduler asks for what Batsim would not survive.
 
     \b
     Examples:
@@ -116,6 +117,10 @@ def simulate(
 
     if sum(given is not None for given in (target, endpoint, library)) > 1:
         raise click.UsageError("one of FILE:CLASS, --endpoint and --library is enough", context)
+    if options["timeout"] is not None and endpoint is None:
+        raise click.UsageError(
+            "--timeout is how long to wait for what listens at an --endpoint: give that, too", context
+        )
     if options["protocol"] is not None and endpoint is None:
         raise click.UsageError("--protocol says what is spoken at an endpoint: give --endpoint, too", context)
     context.exit(work.run(target, endpoint=endpoint, library=library, **options))

@@ -69,6 +69,7 @@ def run(
     mmax: int | None,
     mmax_workload: bool,
     verbose: bool,
+    timeout: float | None = None,
     protocol: str | None = None,
     **old: Any,
 ) -> int:
@@ -96,8 +97,9 @@ def run(
         mmax: how many hosts to use at most.
         mmax_workload: use as many hosts as the workloads are made for.
         verbose: show all that the scheduler logs.
+        timeout: seconds to wait for each answer of who listens at the endpoint, or None.
         protocol: the version of an older protocol that is spoken at the endpoint, or None.
-        old: what the command line of an older Batsim decides on; see `bridge_command`.
+        old: what the command line of an older Batsim decides on; see `bridge.command`.
     """
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
     console_output = Output()
@@ -123,7 +125,7 @@ def run(
             result = simulate(
                 hosts,
                 given,
-                _watched(_scheduler(stack, target, endpoint, library, protocol, old), meter),
+                _watched(_scheduler(stack, target, endpoint, library, timeout, protocol, old), meter),
                 external_events=events,
                 energy=energy,
                 rules=rules,
@@ -174,14 +176,15 @@ def _scheduler(
     target: str | None,
     endpoint: str | None,
     library: str | None,
+    timeout: float | None,
     protocol: str | None,
     old: Mapping[str, Any],
 ) -> Scheduler:
     """The decision component."""
     if endpoint is not None and protocol is not None:
-        return old_scheduler(stack, endpoint, protocol, old)
+        return old_scheduler(stack, endpoint, protocol, old, timeout)
     if endpoint is not None:
-        return stack.enter_context(connect(endpoint))
+        return stack.enter_context(connect(endpoint, timeout=timeout))
     if library is not None:
         return stack.enter_context(load_library(library))
     return example_scheduler()() if target is None else load(target)()

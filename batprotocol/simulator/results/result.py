@@ -45,10 +45,17 @@ class Result:
         hosts: how many computation hosts the platform has.
         energy: whether energy was measured.
         rows: the rows of the jobs, or the prefix of the result files that hold them.
+        was_stopped: whether the decision component stopped it before all jobs had ended.
     """
 
     def __init__(
-        self, statistics: Statistics, *, hosts: int, energy: bool = False, rows: Iterable[JobRow] | str = ()
+        self,
+        statistics: Statistics,
+        *,
+        hosts: int,
+        energy: bool = False,
+        rows: Iterable[JobRow] | str = (),
+        was_stopped: bool = False,
     ) -> None:
         self._statistics = statistics
         self._rows = rows
@@ -56,6 +63,8 @@ class Result:
         """How many computation hosts the platform has."""
         self.measured_energy = energy
         """Whether energy was measured."""
+        self.was_stopped = was_stopped
+        """Whether the decision component stopped it (ForceSimulationStopEvent) before all jobs had ended."""
 
     @property
     def jobs(self) -> Iterator[JobRow]:
@@ -69,8 +78,8 @@ class Result:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the simulation came to its end; else it was a deadlock, or it was stopped from outside."""
-        return self.totals is not None and self.totals.complete
+        """Whether the simulation came to its end; else it was a deadlock, or it was stopped before."""
+        return self.totals is not None and self.totals.complete and not self.was_stopped
 
     @property
     def counts(self) -> dict[FinalJobState, int]:
@@ -164,7 +173,8 @@ class Result:
         if self.consumed_joules is not None:
             found.append(("energy", f"{joules(self.consumed_joules)} consumed"))
         if not self.is_complete:
-            found.append(("end", "the simulation did not come to its end"))
+            stopped = "the decision component stopped the simulation before all jobs had ended"
+            found.append(("end", stopped if self.was_stopped else "the simulation did not come to its end"))
         return found
 
     def summary(self) -> Summary:
