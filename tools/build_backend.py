@@ -15,7 +15,7 @@ from typing import Any
 
 from compile_schema import CompileError, ensure
 from compiled import is_wanted
-from in_place import ENGINE, LIBRARY, LINK, POOL, place_compiled
+from in_place import COPIER, ENGINE, LIBRARY, LINK, POOL, place_compiled
 from setuptools import build_meta
 
 __all__ = [
@@ -74,6 +74,8 @@ def build_wheel(wheel_directory: str, *arguments: Any, **options: Any) -> str:
         print("batprotocol: there are no native links in this wheel, messages go through pyzmq's own methods")
     if POOL in missing:
         print("batprotocol: there are no native pools in this wheel, Hosts are taken and given back in Python")
+    if COPIER in missing:
+        print("batprotocol: there is no native copier in this wheel, simulations are copied in Python")
     if LIBRARY in missing:
         print("batprotocol: there is no library for Batsim in this wheel, schedulers run over the socket only")
     return wheel

@@ -11,11 +11,12 @@ import zipfile
 from pathlib import Path
 from typing import Final
 
-__all__ = ["ENGINE", "LIBRARY", "LINK", "POOL", "place_compiled"]
+__all__ = ["COPIER", "ENGINE", "LIBRARY", "LINK", "POOL", "place_compiled"]
 
 ENGINE: Final = "batprotocol/wire/_native"
 LINK: Final = "batprotocol/sockets/_link"
 POOL: Final = "batprotocol/hosts/_pool"
+COPIER: Final = "batprotocol/simulator/copying/_copier"
 LIBRARY: Final = "batprotocol/edc/embedded/libscheduler.so.0"
 
 
@@ -28,12 +29,12 @@ def place_compiled(wheel: Path, root: Path, suffix: str | None = None) -> list[s
         suffix: what names of extension modules end with; that of this Python unless told otherwise.
 
     Returns:
-        Those of ENGINE, LINK, POOL and LIBRARY that were not compiled.
+        Those of ENGINE, LINK, POOL, COPIER and LIBRARY that were not compiled.
     """
     ending = suffix or sysconfig.get_config_var("EXT_SUFFIX")
     missing = []
     with zipfile.ZipFile(wheel) as archive:
-        modules = [(module, f"{module}{ending}") for module in (ENGINE, LINK, POOL)]
+        modules = [(module, f"{module}{ending}") for module in (ENGINE, LINK, POOL, COPIER)]
         for compiled, name in (*modules, (LIBRARY, LIBRARY)):
             target = root / name
             if name not in archive.namelist():

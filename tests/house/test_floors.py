@@ -52,7 +52,12 @@ def module_of(path: Path) -> str:
 
 
 MODULES = {module_of(path) for path in SOURCES}
-EXTENSIONS = {"batprotocol.hosts._pool", "batprotocol.sockets._link", "batprotocol.wire._native"}
+EXTENSIONS = {
+    "batprotocol.hosts._pool",
+    "batprotocol.simulator.copying._copier",
+    "batprotocol.sockets._link",
+    "batprotocol.wire._native",
+}
 """The modules in C."""
 
 

@@ -292,7 +292,15 @@ def test_without_the_extension_the_package_works_all_the_same() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["batprotocol.wire._native", "batprotocol.sockets._link", "batprotocol.hosts._pool"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "batprotocol.wire._native",
+        "batprotocol.sockets._link",
+        "batprotocol.hosts._pool",
+        "batprotocol.simulator.copying._copier",
+    ],
+)
 def test_other_interpreters_are_refused_cleanly(name: str) -> None:
     """What is bound is one for the process, so a sub-interpreter gets ImportError, and with it what is in Python."""
     compiled = importlib.import_module(name)

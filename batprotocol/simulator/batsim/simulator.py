@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from mypy_extensions import mypyc_attr
 
@@ -12,6 +13,7 @@ from batprotocol.model import EDCHelloEvent, Message, SimulationErrorEvent, Stop
 from batprotocol.simulator.batsim.assembly import assemble
 from batprotocol.simulator.batsim.state.setup import Setup
 from batprotocol.simulator.batsim.state.simulation import Simulation
+from batprotocol.simulator.copying import copied
 from batprotocol.simulator.inputs import ExternalEventList, Platform, Workload
 from batprotocol.simulator.results import Observer
 
@@ -36,7 +38,8 @@ class Simulator:
         arguments: what the decision component is told of the command line.
 
     `begin` takes the hello and gives the first message, then `turn` takes each reply and gives the next message, until
-    there is none. Between any two turns, a simulator can be copied (`copy.deepcopy`) and pickled; both go on alike.
+    there is none. Between any two turns, a simulator can be copied (`copy.copy` and `copy.deepcopy` do the same) and
+    pickled; both go on alike. Copies share what never changes, such as the platform and the workloads.
 
     >>> from batprotocol import MessageBuilder
     >>> from batprotocol.simulator import Platform, Simulator, StaticJob, Workload
@@ -96,6 +99,14 @@ class Simulator:
         """Why the simulation failed, once a SimulationErrorEvent has told it; only under the rule set "protocol"."""
         self.warnings: tuple[Violation, ...] = ()
         """What was wrong with the hello or the last reply, and is survived."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Simulator:
+        made: Simulator = copied(self, memo)
+        return made
+
+    def __copy__(self) -> Simulator:
+        made: Simulator = copied(self)
+        return made
 
     @property
     def now(self) -> float:
