@@ -27,8 +27,8 @@ from batprotocol.simulator.inputs import (
     Watts,
     read_platform,
 )
-from batprotocol.simulator.inputs.machines import made_platform, natural_order
-from batprotocol.simulator.inputs.platform_xml import MOST_HOSTS, read_description
+from batprotocol.simulator.inputs.machines import HOST_LIMIT, made_platform, natural_order
+from batprotocol.simulator.inputs.platform_xml import read_description
 from batprotocol.testing import simulations
 
 WITHOUT_ENGINE = True
@@ -362,7 +362,7 @@ REFUSED = [
     ),
     (with_cluster("0-1-2"), 2, "cluster c.radical"),
     (
-        with_cluster(f"0-{MOST_HOSTS}"),
+        with_cluster(f"0-{HOST_LIMIT}"),
         2,
         "more than",
     ),

@@ -86,6 +86,14 @@ __all__ = ["simulate"]
 )
 @click.option("--mmax", metavar="N", type=click.IntRange(min=1), help="Use the first N hosts only.")
 @click.option("--mmax-workload", is_flag=True, help="Use as many hosts as the workloads are made for.")
+@click.option(
+    "--host-limit",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=100_000,
+    show_default=True,
+    help="Refuse platforms and workloads of more hosts; 100,000 take 200 MB.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Show what the scheduler logs for information, too.")
 @click.pass_context
 def simulate(

@@ -36,6 +36,7 @@ from batprotocol.simulator import (
     Workload,
     connect,
     load_library,
+    platform_for,
     read_platform,
     read_workload,
     simulate,
@@ -68,6 +69,7 @@ def run(
     master: str,
     mmax: int | None,
     mmax_workload: bool,
+    host_limit: int,
     verbose: bool,
     timeout: float | None = None,
     protocol: str | None = None,
@@ -96,6 +98,7 @@ def run(
         master: the host that Batsim itself runs on.
         mmax: how many hosts to use at most.
         mmax_workload: use as many hosts as the workloads are made for.
+        host_limit: how many hosts there may be.
         verbose: show all that the scheduler logs.
         timeout: seconds to wait for each answer of who listens at the endpoint, or None.
         protocol: the version of an older protocol that is spoken at the endpoint, or None.
@@ -111,7 +114,9 @@ def run(
         if workload.skipped:
             left_out = "1 job is" if workload.skipped == 1 else f"{workload.skipped:,} jobs are"
             console_output.remark(workload.filename, f"{left_out} left out, without a run time or processors")
-    hosts = _platform(platform, given, bool(workloads), energy, roles, master, _fewest(mmax, mmax_workload, given))
+    hosts = _platform(
+        platform, given, bool(workloads), energy, roles, master, _fewest(mmax, mmax_workload, given), host_limit
+    )
     prefix = None if output is None else os.path.join(output, "")
     with ExitStack() as stack:
         # It may wait for ever, and must be stoppable where SIGINT is inherited as ignored, too.
@@ -161,14 +166,16 @@ def _platform(
     roles: Sequence[tuple[str, str]],
     master: str,
     mmax: int | None,
+    host_limit: int,
 ) -> Platform:
     """The platform of a file; without one, the example, or one as large as the workloads are made for."""
     if path is None and own_workloads and not energy:
-        size = max(workload.resource_count for workload in workloads)
-        return Platform.homogeneous(size if mmax is None else min(size, mmax))
+        return platform_for(workloads, mmax=mmax, host_limit=host_limit)
     if path is None and own_workloads:
         raise InputError("energy can only be measured on a platform that tells watts: name one with --platform")
-    return read_platform(path or EXAMPLE_PLATFORM, roles=roles, master=master, mmax=mmax, energy=energy)
+    return read_platform(
+        path or EXAMPLE_PLATFORM, roles=roles, master=master, mmax=mmax, energy=energy, host_limit=host_limit
+    )
 
 
 def _scheduler(

@@ -15,6 +15,7 @@ fault before anything runs:
 from batprotocol.simulator.inputs.event_lists import read_external_events
 from batprotocol.simulator.inputs.events import ExternalEventList, TimedEvent
 from batprotocol.simulator.inputs.hosts import Host, Role, SleepPState, Watts
+from batprotocol.simulator.inputs.machines import HOST_LIMIT, platform_for
 from batprotocol.simulator.inputs.network import LOOPBACK, NO_ROUTE, Link, Route
 from batprotocol.simulator.inputs.platform import Platform
 from batprotocol.simulator.inputs.platform_xml import read_platform
@@ -26,6 +27,7 @@ from batprotocol.simulator.inputs.workload import StaticJob, Submission, Usage, 
 __all__ = [
     "EXAMPLE_PLATFORM",
     "EXAMPLE_WORKLOAD",
+    "HOST_LIMIT",
     "LOOPBACK",
     "NO_ROUTE",
     "ExternalEventList",
@@ -42,6 +44,7 @@ __all__ = [
     "Watts",
     "Workload",
     "WorkloadProfile",
+    "platform_for",
     "read_external_events",
     "read_platform",
     "read_swf",

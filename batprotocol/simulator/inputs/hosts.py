@@ -51,7 +51,7 @@ class SleepPState(msgspec.Struct, frozen=True, gc=False):
     switching_on: int
 
 
-class Host(msgspec.Struct, frozen=True, kw_only=True):
+class Host(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A host of a platform.
 
     Args:

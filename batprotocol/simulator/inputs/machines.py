@@ -16,9 +16,13 @@ from batprotocol.errors import InputError, shown
 from batprotocol.simulator.inputs.configuration import Configuration
 from batprotocol.simulator.inputs.hosts import Host, Role, SleepPState, Watts
 from batprotocol.simulator.inputs.platform import Platform
+from batprotocol.simulator.inputs.workload import Workload
 from batprotocol.simulator.inputs.zones import Member
 
-__all__ = ["DEFAULT_MASTER", "DescribedHost", "made_platform", "natural_order"]
+__all__ = ["DEFAULT_MASTER", "HOST_LIMIT", "DescribedHost", "made_platform", "natural_order", "platform_for"]
+
+HOST_LIMIT = 100_000
+"""How many hosts the platform of a simulation has at most, unless told otherwise: they take a second and 200 MB."""
 
 DEFAULT_MASTER = "master_host"
 """The host that is the master unless an option names another one or a host has the role."""
@@ -52,6 +56,25 @@ def natural_order(name: str) -> tuple[tuple[tuple[int, int], ...], bytes]:
     runs = _RUNS.findall(data)
     # A number stands where its digits would: no other character lies between "0" and "9".
     return tuple((48, int(run[:4000])) if run.isdigit() else (run[0], 0) for run in runs), data
+
+
+def platform_for(workloads: Sequence[Workload], *, mmax: int | None = None, host_limit: int = HOST_LIMIT) -> Platform:
+    """As many equal hosts as workloads are made for.
+
+    Args:
+        workloads: at least one.
+        mmax: how many hosts to keep, Batsim's option `--mmax`.
+        host_limit: how many hosts there may be: a short file can be made for more than memory holds.
+
+    Raises:
+        InputError: a workload is made for more hosts than that.
+    """
+    largest = max(workloads, key=lambda workload: workload.resource_count)
+    size = largest.resource_count if mmax is None else min(largest.resource_count, mmax)
+    if size > host_limit:
+        text = f"it is made for {size} hosts, and the limit is {host_limit} (--host-limit, host_limit)"
+        raise InputError(text, file=largest.filename)
+    return Platform.homogeneous(size)
 
 
 def made_platform(

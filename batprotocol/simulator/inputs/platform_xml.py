@@ -16,7 +16,7 @@ from batprotocol.errors import InputError, shown
 from batprotocol.simulator.inputs.configuration import Configuration, read_configuration
 from batprotocol.simulator.inputs.elements import ELEMENTS, SYNONYMS
 from batprotocol.simulator.inputs.graphs import DijkstraZone, FloydZone
-from batprotocol.simulator.inputs.machines import DEFAULT_MASTER, DescribedHost, made_platform
+from batprotocol.simulator.inputs.machines import DEFAULT_MASTER, HOST_LIMIT, DescribedHost, made_platform
 from batprotocol.simulator.inputs.network import Link
 from batprotocol.simulator.inputs.platform import Platform
 from batprotocol.simulator.inputs.topologies import (
@@ -41,10 +41,7 @@ from batprotocol.simulator.inputs.units import (
 from batprotocol.simulator.inputs.xml import Element, read_elements
 from batprotocol.simulator.inputs.zones import ClusterZone, FullZone, LocalRoute, Member, Zone
 
-__all__ = ["MOST_HOSTS", "read_platform"]
-
-MOST_HOSTS = 100_000
-"""How many hosts a platform file may stand for."""
+__all__ = ["read_platform"]
 
 _ZONES: dict[str, Callable[[str, Zone | None], Zone]] = {
     "full": FullZone,
@@ -64,6 +61,7 @@ def read_platform(
     master: str = DEFAULT_MASTER,
     mmax: int | None = None,
     energy: bool = False,
+    host_limit: int = HOST_LIMIT,
 ) -> Platform:
     """The platform that a SimGrid platform file describes.
 
@@ -73,6 +71,7 @@ def read_platform(
         master: the host that becomes the master, Batsim's option `-m`.
         mmax: how many computation hosts to keep, Batsim's option `--mmax`.
         energy: whether energy will be measured (`--energy-host`), for which every host must tell its watts.
+        host_limit: how many hosts the file may stand for: a short one can stand for more than memory holds.
 
     Raises:
         InputError: the file is no platform, or holds what is not supported; with file, line and element.
@@ -80,7 +79,7 @@ def read_platform(
     """
     filename = os.fspath(path)
     with open(path, "rb") as stream:
-        described = read_description(stream, filename)
+        described = read_description(stream, filename, host_limit)
     return made_platform(
         described.hosts,
         roles=roles,
@@ -99,9 +98,9 @@ class Description(NamedTuple):
     configuration: Configuration
 
 
-def read_description(stream: BinaryIO, filename: str = "") -> Description:
+def read_description(stream: BinaryIO, filename: str = "", host_limit: int = HOST_LIMIT) -> Description:
     """What a platform file describes, before roles are given and hosts are numbered."""
-    reader = _PlatformReader()
+    reader = _PlatformReader(host_limit)
     element: Element | None = None
 
     def begin(each: Element) -> None:
@@ -136,7 +135,8 @@ class _Hop(NamedTuple):
 class _PlatformReader:
     """What was read so far: names, links, and the zone that is open."""
 
-    def __init__(self) -> None:
+    def __init__(self, host_limit: int) -> None:
+        self.host_limit = host_limit
         self.hosts: list[DescribedHost] = []
         self.zone: Zone | None = None
         self.root: Zone | None = None
@@ -221,8 +221,8 @@ class _PlatformReader:
         return member
 
     def _host(self, element: Element, name: str, properties: dict[str, str]) -> Member:
-        if len(self.hosts) >= MOST_HOSTS:
-            raise InputError(f"there are more than {MOST_HOSTS} hosts")
+        if len(self.hosts) >= self.host_limit:
+            raise InputError(f"there are more than {self.host_limit} hosts (--host-limit, host_limit)")
         member = self._member(name)
         speeds = tuple(_parsed(element, "speed", parse_speed, text=part) for part in element["speed"].split(","))
         cores = _parsed(element, "core", parse_integer) if "core" in element.attributes else 1
@@ -366,7 +366,7 @@ class _PlatformReader:
             shared = _chosen(element, "bb_sharing_policy", "SHARED", "FATPIPE")
             backbone = (self._add_link(element, f"{zone.name}_backbone", bb_bw, bb_lat, shared).forth,)
         limit = _optional(element, "limiter_link", parse_bandwidth)
-        for number in _parsed(element, "radical", lambda text: parse_ranges(text, MOST_HOSTS)):
+        for number in _parsed(element, "radical", lambda text: parse_ranges(text, self.host_limit)):
             host, loopback = self._cluster_host(element, number)
             name = f"{zone.name}_link_{number}"
             if loopback is not None:
@@ -380,7 +380,7 @@ class _PlatformReader:
     def _ranked_cluster(self, element: Element, connect: Connect) -> None:
         """A cluster with a topology of its own. It has no router, and its zone no properties."""
         shape = _parsed(element, "topo_parameters", lambda text: parse_shape(element["topology"], text))
-        numbers = _parsed(element, "radical", lambda text: parse_ranges(text, MOST_HOSTS))
+        numbers = _parsed(element, "radical", lambda text: parse_ranges(text, self.host_limit))
         if len(numbers) < shape.hosts:
             raise InputError(
                 f"the topology has {shape.hosts} hosts, but there are numbers for {len(numbers)}", "radical"
@@ -429,7 +429,7 @@ class _PlatformReader:
                 self._host_link(zone, element, backbone)
             elif element.tag == "cabinet":
                 bandwidth, latency = _parsed(element, "bw", parse_bandwidth), _parsed(element, "lat", parse_time)
-                for number in _parsed(element, "radical", lambda text: parse_ranges(text, MOST_HOSTS)):
+                for number in _parsed(element, "radical", lambda text: parse_ranges(text, self.host_limit)):
                     name = f"{element['prefix']}{number}{element['suffix']}"
                     host = self._host(element, name, {})
                     link = self._add_link(element, f"link_{name}", bandwidth, latency, "SPLITDUPLEX")

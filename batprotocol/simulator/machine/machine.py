@@ -105,6 +105,11 @@ class Machine:
             numbers.append(number)
         return route.latency, numbers
 
+    def message_cost(self, host: int) -> float:
+        """Seconds that a message of a host to the master takes; -1 is the master itself."""
+        platform = self.platform
+        return platform.message_cost(self.hosts[host] if host >= 0 else platform.master)
+
     def is_fatpipe(self, resource: int) -> bool:
         """Whether every transfer over this link gets all of it."""
         return self.sharing.resources[resource].is_fatpipe

@@ -35,8 +35,7 @@ class FastQueue(Queue):
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
-        platform = machine.platform
-        self._costs = [platform.message_cost(host) for host in (*machine.hosts, platform.master)]
+        self._costs: dict[int, float] = {}
         self._links: dict[int, list[int]] = {}
         self._sharing = machine.sharing
         self._heap: list[tuple[float, int, Any]] = []
@@ -167,8 +166,11 @@ class FastQueue(Queue):
             task.owner = mailbox
             self._start(task)
             return
+        cost = self._costs.get(host, -1.0)
+        if cost < 0.0:
+            cost = self._costs[host] = self.machine.message_cost(host)
         self._next = mailbox.alarm = number = self._next + 1
-        heappush(self._heap, (self.now + self._costs[host], number, mailbox))
+        heappush(self._heap, (self.now + cost, number, mailbox))
 
     def _is_loaded(self, host: int) -> bool:
         """Whether somebody uses a link between a host and the master."""

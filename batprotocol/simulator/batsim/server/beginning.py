@@ -27,8 +27,9 @@ _PROTOCOL_VERSION: Final = "0.1.0"
 def beginning(simulation: Simulation) -> SimulationBeginsEvent:
     """All submitters are there: what is told of the platform and the inputs."""
     setup = simulation.setup
-    computing = tuple(map(_told_host, setup.platform.computation_hosts))
-    storing = tuple(map(_told_host, setup.platform.storage_hosts))
+    speeds: dict[tuple[float, ...], Doubles] = {}
+    computing = tuple([_told_host(host, speeds) for host in setup.platform.computation_hosts])
+    storing = tuple([_told_host(host, speeds) for host in setup.platform.storage_hosts])
     profiles: tuple[ProfileAndId, ...] = ()
     if setup.features.forward_profiles_on_simulation_begins:
         known = simulation.profiles
@@ -52,8 +53,12 @@ def beginning(simulation: Simulation) -> SimulationBeginsEvent:
     )
 
 
-def _told_host(host: inputs.Host) -> Host:
+def _told_host(host: inputs.Host, speeds: dict[tuple[float, ...], Doubles]) -> Host:
+    """A host as it is told. Equal hosts share what can be shared: there may be a great many of them."""
     step()
+    speed = speeds.get(host.speeds)
+    if speed is None:
+        speed = speeds[host.speeds] = Doubles(host.speeds)
     return Host(
         id=host.id,
         name=host.name,
@@ -63,5 +68,5 @@ def _told_host(host: inputs.Host) -> Host:
         properties=tuple(HostProperty(key, value) for key, value in host.properties),
         zone_properties=tuple(HostProperty(key, value) for key, value in host.zone_properties),
         core_count=host.cores,
-        computation_speed=Doubles(host.speeds),
+        computation_speed=speed,
     )
