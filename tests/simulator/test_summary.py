@@ -96,6 +96,16 @@ def test_an_empty_queue_is_an_empty_chart() -> None:
     assert lines[-5:-1] == ["   0", "", "", "   0"]
 
 
+@pytest.mark.parametrize("width", [1, 3, 6, 9, 12, 14])
+def test_a_narrow_console_cuts_and_wraps_nothing(width: int) -> None:
+    """A chart that is wrapped is none."""
+    file = io.StringIO()
+    Console(file=file, width=width, color_system=None).print(
+        Summary([], 1e5, lambda parts: [1.0] * parts, lambda parts: [1234.5] * parts)
+    )
+    assert len(file.getvalue().splitlines()) == len(shown([], 1e5, [1.0], [1234.5]))
+
+
 def test_names_and_titles_stand_out() -> None:
     file = io.StringIO()
     console = Console(file=file, width=40, force_terminal=True, color_system="standard", legacy_windows=False)

@@ -74,5 +74,5 @@ def turn(tap: Tap, *, waiting: bool, now: float, settings: TapSettings) -> Tap:
 
 def after(tap: Tap, submitted: int, settings: TapSettings) -> Tap:
     """The tap after jobs were submitted: it is turned up where its rate was nearly used."""
-    used = tap.state is TapState.OPEN and submitted > 0 and tap.rate < submitted * settings.factor + 1
+    used = tap.state is TapState.OPEN and tap.rate < submitted * settings.factor + 1
     return increase(tap, settings) if used else tap
