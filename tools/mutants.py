@@ -37,6 +37,9 @@ ROOMS = {
     "builder": ("batprotocol/builder", "tests/builder"),
     "conversation": ("batprotocol/conversation", "tests/conversation"),
     "edc": ("batprotocol/edc", "tests/edc"),
+    "entities": ("batprotocol/campaigns/entities", "tests/campaigns"),
+    "nodes": ("batprotocol/fast/nodes", "tests/fast"),
+    "results": ("batprotocol/simulator/results", "tests/simulator"),
     "translate": ("batprotocol/legacy/translate", "tests/legacy/translate"),
     "wire": ("batprotocol/wire", "tests/wire"),
 }

@@ -183,3 +183,53 @@ def test_bandwidth_is_found_by_pattern() -> None:
     some = Settings(bandwidth={"stream*": 0.7})
     assert some.bandwidth_of("stream1") == 0.7
     assert 0.05 <= some.bandwidth_of("other") <= 0.5
+
+
+@pytest.mark.parametrize(
+    ("compact", "overbooking", "expected"),
+    [
+        (False, True, ["b", "c", "b", "c", "b", "c"]),
+        (False, False, ["b", "c", "b", "c", None, None]),
+        (True, True, ["b", "b", "c", "c", "c", "c"]),  # what fits nowhere goes to the last one
+        (True, False, ["b", "b", "c", "c", None, None]),
+    ],
+)
+def test_machines_are_spread(compact: bool, overbooking: bool, expected: list[str | None]) -> None:
+    """Six machines of 2 virtual CPUs, and two hosts of 4 cores: evenly, or one after the other."""
+    hypervisors = Hypervisors(HOSTS, CORES)
+    for number in range(6):
+        hypervisors.start("a", Machine(f"vm{number}", 2))
+    found = hypervisors.spread("a", ["b", "nowhere", "c"], compact=compact, overbooking=overbooking)
+    assert list(found.values()) == expected
+    assert set(hypervisors.spread("a", [], compact=compact, overbooking=overbooking).values()) == {None}
+
+
+def test_what_runs_there_takes_room() -> None:
+    hypervisors = Hypervisors(HOSTS, CORES)
+    hypervisors.start("a", Machine("vm1", 2))
+    hypervisors.start("b", Machine("vm2", 3))
+    assert hypervisors.spread("a", ["b", "c"], compact=True, overbooking=False) == {"vm1": "c"}
+    assert hypervisors.spread("a", ["b", "c"], compact=False, overbooking=True) == {"vm1": "c"}
+
+
+@pytest.mark.parametrize(
+    ("going", "coming", "words"),
+    [
+        ({"a": ["vm1"], "b": ["vm1"]}, None, "domain 'vm1' already exists on b"),
+        ({"a": ["vm1", "vm2"], "b": ["vm2"]}, "vm2", "domain 'vm2' already exists on a"),
+        ({"a": ["vm1"], "b": ["vm1"]}, "vm1", None),
+        ({"a": ["vm1"], "b": ["vm2"]}, "vm2", None),
+        ({"a": ["vm1"], "b": ["vm0"]}, "vm2", "no domain with matching name 'vm2'"),
+    ],
+)
+def test_a_name_is_on_a_host_once(going: dict[str, list[str]], coming: str | None, words: str | None) -> None:
+    hypervisors = Hypervisors(HOSTS, CORES)
+    for host, there in going.items():
+        for name in there:
+            hypervisors.start(host, Machine(name))
+    if words is None:
+        hypervisors.migrate("a", "vm1", "b", None, coming)
+        assert (hypervisors.names("a"), hypervisors.names("b")) == ((coming,), ("vm1",))
+    else:
+        with pytest.raises(Refusal, match=words):
+            hypervisors.migrate("a", "vm1", "b", None, coming)

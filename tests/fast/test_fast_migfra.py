@@ -273,3 +273,15 @@ def test_silence_is_a_deed_without_an_answer() -> None:
     (quit,) = results_of([stop], hypervisors=hypervisors, settings=silent, in_turn=False)
     assert quit.result == "quit"
     assert hypervisors.names("node-a") == ()
+
+
+@pytest.mark.parametrize(
+    ("says", "vcpus"),
+    [("", 1), ("vcpus: 3", 3), ("vcpu-map: [[0], [1]]", 2), ("vcpus: 2, vcpu-map: [[0], [1]]", 2), ("vcpus: 0", 1)],
+)
+def test_a_machine_has_as_many_virtual_cpus_as_are_named(says: str, vcpus: int) -> None:
+    hypervisors = Hypervisors(["node-a"])
+    task = f"{{task: start vm, vm-configurations: [{{vm-name: vm1, {says}}}]}}"
+    [result, _] = results_of([task], hypervisors=hypervisors)
+    assert result.is_success, result
+    assert hypervisors.machines("node-a")["vm1"].vcpus == vcpus

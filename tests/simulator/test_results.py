@@ -294,6 +294,13 @@ def test_levels_over_time_are_means_of_what_was_added(intervals: list[tuple[floa
     assert sum(means) * width == pytest.approx(total, rel=1e-6, abs=1e-3)
 
 
+def test_a_series_is_whole_to_the_end_of_its_last_bin() -> None:
+    series = StepSeries()
+    series.add(0.0, 10.0, 4)
+    series.add(0.0, 19.999, 2)
+    assert series.means(19.999, 1)[0] * 19.999 == pytest.approx(series.area)
+
+
 def test_a_series_stays_small() -> None:
     series = StepSeries()
     for number in range(2000):

@@ -1,0 +1,121 @@
+"""Decisions of the entities where a small change of them would be seen by nobody else: each condition alone."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from batprotocol.campaigns.entities import cycle, failures, forecasting, nikita, scheduler
+from batprotocol.campaigns.model import (
+    Campaign,
+    CampaignStatus,
+    Cluster,
+    ClusterProperties,
+    Durations,
+    Forecast,
+    Grid,
+    GridStatus,
+    Job,
+    JobState,
+    KillReason,
+    Progress,
+    RemoteEvent,
+    RemoteJob,
+    Settings,
+    TaskState,
+)
+
+WITHOUT_ENGINE = True
+
+
+@pytest.mark.parametrize("remaining", [0, 1])
+@pytest.mark.parametrize("offer", [0.9, 1.0])
+@pytest.mark.parametrize("active", [0, 1])
+@pytest.mark.parametrize("tested", [False, True])
+def test_a_test_runs_where_all_is_so(remaining: int, offer: float, active: int, tested: bool) -> None:
+    share = scheduler.Share(
+        offer=offer, remaining=remaining, limit=scheduler.Limit(ratio=1.0), active=active, tested=tested
+    )
+    expected = (remaining, offer, active, tested) == (1, 1.0, 0, False)
+    assert scheduler.test(share) == expected
+
+
+@pytest.mark.parametrize(
+    ("ran", "walltime", "grace", "late"),
+    [(100.0, 60.0, 40.0, False), (100.5, 60.0, 40.0, True), (61.0, 60.0, 0.0, True), (1e9, None, 0.0, False)],
+)
+def test_a_job_is_late_beyond_its_walltime_and_grace(
+    ran: float, walltime: float | None, grace: float, late: bool
+) -> None:
+    job = Job(id=1, campaign=1, task=1, cluster="a", state=JobState.RUNNING, start_time=1000.0)
+    walltimes = {} if walltime is None else {(1, "a"): walltime}
+    assert nikita.overtime([job], 1000.0 + ran, walltimes, grace) == ([job] if late else [])
+    waits = Job(id=2, campaign=1, task=2, cluster="a", state=JobState.RUNNING)
+    assert nikita.overtime([waits], 1e9, {(1, "a"): 1.0}, 0.0) == []
+
+
+@pytest.mark.parametrize("task", [None, 5])
+def test_a_job_that_a_cluster_does_not_take(task: int | None) -> None:
+    job = Job(id=1, campaign=1, task=task, cluster="a", tag=None if task else "prologue")
+    said = RemoteJob(job=1, state=JobState.TERMINATED, events=(RemoteEvent("REFUSED", "too large"),))
+    verdict = failures.judge(job, said, 7.0)
+    assert verdict == failures.refused(job, "too large", 7.0)
+    assert (verdict.state, verdict.affinity, verdict.priority) == (JobState.EVENT, -1, None)
+    assert verdict.task is (TaskState.PENDING if task else None)
+    [event] = verdict.events
+    assert (event.code, event.message, event.blacklists, event.date) == ("RUNNER_SUBMIT_ERROR", "too large", True, 7.0)
+
+
+def campaign(*epilogue: str) -> Campaign:
+    return Campaign(
+        id=1, user="u", name="n", clusters=(ClusterProperties(cluster="a", exec_file="x", epilogue=epilogue),)
+    )
+
+
+@pytest.mark.parametrize("kill", [None, KillReason.OVERFLOW])
+@pytest.mark.parametrize("state", [JobState.REMOTE_WAITING, JobState.RUNNING])
+def test_what_waits_to_be_killed_waits_no_more(kill: KillReason | None, state: JobState) -> None:
+    """Six jobs wait where five may: the ratio shrinks, but for those that are to be killed, and those that run."""
+    jobs = tuple(
+        Job(id=number, campaign=1, task=number, cluster="a", state=state, kill=kill, submission_time=50.0)
+        for number in range(6)
+    )
+    grid = Grid(
+        now=100.0,
+        clusters=(Cluster(name="a"),),
+        gridstatus=(GridStatus(cluster="a", max=10, free=0),),
+        campaigns=(CampaignStatus(campaign=campaign(), total=9, pending=3, active=6),),
+        jobs=jobs,
+        progress=(Progress(campaign=1, cluster="a", durations=Durations.of(10)),),
+        forecasts=(Forecast(campaign=1, cluster="a", time=0.0, ratio=1.0, nsub=12, free=12.0),),
+    )
+    found = forecasting.forecasts(grid, Settings(flood_rate=0.5, regulator="two-way"))
+    [ratio] = [each.ratio for each in found if each.cluster == "a"]
+    assert ratio is not None
+    assert (ratio < 1.0) == (kill is None and state is JobState.REMOTE_WAITING)
+
+
+@pytest.mark.parametrize(
+    ("pending", "active", "used", "done"), [*itertools.product((0, 1), (0, 1), ((), ("a",)), ((), ("a",)))]
+)
+def test_an_epilogue_comes_once_when_all_is_over(
+    pending: int, active: int, used: tuple[str, ...], done: tuple[str, ...]
+) -> None:
+    status = CampaignStatus(
+        campaign=campaign("rm x"),
+        total=4,
+        pending=pending,
+        active=active,
+        terminated=4 - pending - active,
+        used=used,
+        epilogue_done=done,
+    )
+    grid = Grid(
+        clusters=(Cluster(name="a"),),
+        gridstatus=(GridStatus(cluster="a", max=10, free=0),),
+        campaigns=(status,),
+    )
+    decisions = cycle.decide(grid, Settings(), lambda campaign, cluster, many: [])
+    epilogues = [each for each in decisions.submissions if each.tag == "epilogue"]
+    assert len(epilogues) == ((pending, active, used, done) == (0, 0, ("a",), ()))
