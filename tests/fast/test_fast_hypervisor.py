@@ -204,6 +204,14 @@ def test_machines_are_spread(compact: bool, overbooking: bool, expected: list[st
     assert set(hypervisors.spread("a", [], compact=compact, overbooking=overbooking).values()) == {None}
 
 
+@pytest.mark.parametrize("others", [["b"], ["b", "c"], ["b", "c", "d"]])
+def test_what_fits_nowhere_goes_to_the_last_one(others: list[str]) -> None:
+    hypervisors = Hypervisors("abcd", CORES)
+    hypervisors.start("a", Machine("vm1", CORES + 1))
+    assert hypervisors.spread("a", others, compact=True, overbooking=True) == {"vm1": others[-1]}
+    assert hypervisors.spread("a", others, compact=True, overbooking=False) == {"vm1": None}
+
+
 def test_what_runs_there_takes_room() -> None:
     hypervisors = Hypervisors(HOSTS, CORES)
     hypervisors.start("a", Machine("vm1", 2))
