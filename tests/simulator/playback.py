@@ -74,6 +74,10 @@ class Run:
                 return False
         return True
 
+    def _events(self, name: str) -> Path:
+        path = self.inputs / "events" / name
+        return path if path.exists() else path.with_suffix("")
+
     @property
     def workloads(self) -> list[str]:
         given = self.info["workload"]
@@ -94,7 +98,7 @@ class Run:
                 self.inputs / "platforms" / f"{self.info['platform']}.xml", roles=roles, mmax=mmax, energy=energy
             ),
             [read_workload_json(path, name=f"w{number}", quirks=quirks) for number, path in enumerate(paths)],
-            external_events=[read_external_events(self.inputs / "events" / name) for name in lists],
+            external_events=[read_external_events(self._events(name)) for name in lists],
             energy=energy,
             exact=exact,
             quirks=quirks,

@@ -31,6 +31,5 @@ def assemble(setup: Setup, *, energy: bool, exact: bool, observer: Observer | No
     for event_list in setup.event_lists:
         queue.start(Submitter(event_list.events, are_jobs=False))
     queue.start(server)
-    queue.start(periodic)
     simulation.reports.pstates(range(len(machine.hosts)), None)
     return simulation

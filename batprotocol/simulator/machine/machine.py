@@ -146,6 +146,10 @@ class Machine:
             self.energy[host] += self.watts(host) * (now - self._read_at[host])
             self._read_at[host] = now
 
+    def is_read(self, host: int, now: float) -> bool:
+        """Whether the energy of a host is up to date."""
+        return self._read_at[host] >= now
+
     def read_all(self, hosts: Iterable[int], now: float) -> int:
         """Bring the energy of hosts up to date. How many were not yet."""
         count = 0

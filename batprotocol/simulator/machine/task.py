@@ -23,6 +23,7 @@ class Task:
         latency: seconds to wait before it begins.
         remains: what was still to do at `since`.
         rate: work per second now.
+        is_cancelled: whether it was stopped for its owner to go on.
         growth: by how much its rate was raised last while it was shared out.
         owner: the actor that waits for its end, or None.
         alarm: the queue's own business.
@@ -33,6 +34,7 @@ class Task:
         "flops",
         "growth",
         "hosts",
+        "is_cancelled",
         "latency",
         "network_bound",
         "number",
@@ -61,6 +63,7 @@ class Task:
         self.remains = 1.0 if weights else 0.0
         self.rate = 0.0
         self.growth = 0.0
+        self.is_cancelled = False
         self.since = 0.0
         self.owner: Any = None
         self.alarm: Any = None

@@ -7,7 +7,7 @@ the last bits of times are Batsim's; its cost grows with what runs. `FastQueue` 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from mypy_extensions import mypyc_attr
@@ -54,6 +54,21 @@ class Queue(ABC):
         """Make so many calls that are answered at the same time, of which others may take advantage."""
 
     @abstractmethod
+    def call(self, actor: Actor) -> bool:
+        """Make one call that is answered at the same time. Whether the actor must wait for that."""
+
+    @abstractmethod
+    def read(self, actor: Actor, hosts: Sequence[int]) -> bool:
+        """Bring the energy of hosts up to date, one after the other. Whether the actor must wait for that.
+
+        Each that nobody else has read at this time takes a call.
+        """
+
+    @abstractmethod
+    def cancel(self, actor: Actor, task: Task) -> None:
+        """Stop a task, whose owner goes on then: `task.is_cancelled` tells it why."""
+
+    @abstractmethod
     def sleep(self, actor: Actor, duration: float) -> None:
         """Wait for so many seconds, more than 0."""
 
@@ -70,8 +85,15 @@ class Queue(ABC):
         """Post a message, and go on without waiting for its delivery."""
 
     @abstractmethod
-    def receive(self, actor: Actor, mailbox: Mailbox, timeout: float | None = None) -> None:
-        """Wait for the next message, which will be in `actor.message`; None there if it takes too long."""
+    def receive(self, actor: Actor, mailbox: Mailbox, timeout: float | None = None, *, finds: bool = True) -> None:
+        """Wait for the next message, which will be in `actor.message`; None there if it takes too long.
+
+        Args:
+            actor: who waits.
+            mailbox: where.
+            timeout: seconds, or None: without end.
+            finds: whether the mailbox must be found by its name first, which takes a call.
+        """
 
     @abstractmethod
     def execute(self, actor: Actor, task: Task, timeout: float | None = None) -> None:

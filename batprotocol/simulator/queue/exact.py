@@ -7,7 +7,7 @@ rounds: all that can, in order, then their kernel calls in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import inf
 from typing import Any, Final
 
@@ -91,7 +91,7 @@ class _Call:
 class ExactQueue(Queue):
     """See the module."""
 
-    __slots__ = ("_actions", "_calls", "_next", "_position", "_ready", "_round", "_timers")
+    __slots__ = ("_actions", "_calls", "_failed", "_next", "_position", "_ready", "_round", "_timers")
     is_exact = True
 
     def __init__(self, machine: Machine) -> None:
@@ -103,6 +103,7 @@ class ExactQueue(Queue):
         self._position = 0
         self._calls: list[_Call] = []
         self._ready: list[Actor | _Call] = []
+        self._failed: list[Task] = []
 
     def run(self, simulator: Any) -> bool:
         while True:
@@ -110,16 +111,20 @@ class ExactQueue(Queue):
                 entry = self._round[self._position]
                 self._position += 1
                 step()
-                if isinstance(entry, _Call):
-                    if not entry.actor.is_dead:
-                        self._calls.append(entry)
-                elif not entry.is_dead:
-                    entry.run(simulator)
-                    if simulator.has_spoken:
-                        return True
+                actor = entry.actor if isinstance(entry, _Call) else entry
+                if actor.is_dead:
+                    continue
+                if isinstance(entry, _Call) and (entry.kind != "read" or self._is_behind(entry)):
+                    self._calls.append(entry)
+                    continue
+                actor.run(simulator)
+                if simulator.has_spoken:
+                    return True
             calls, self._calls = self._calls, []
             for call in calls:
                 _HANDLERS[call.kind](self, call)
+            if self._failed:
+                self._fail()
             self._round, self._ready, self._position = self._ready, [], 0
             if not self._round and not self._step():
                 return False
@@ -136,20 +141,50 @@ class ExactQueue(Queue):
     def pause(self, actor: Actor, calls: int) -> None:
         self._calls.append(_Call("pause", actor, calls))
 
+    def call(self, actor: Actor) -> bool:
+        self._calls.append(_Call("pause", actor, 1))
+        return True
+
+    def read(self, actor: Actor, hosts: Sequence[int]) -> bool:
+        call = _Call("read", actor, hosts, 0)
+        if not self._is_behind(call):
+            return False
+        self._calls.append(call)
+        return True
+
+    def _is_behind(self, call: _Call) -> bool:
+        """Whether there is a host left to read, which nobody has read at this time."""
+        hosts, place, machine = call.argument, call.extra, self.machine
+        while place < len(hosts) and machine.is_read(hosts[place], self.now):
+            place += 1
+        call.extra = place
+        return bool(place < len(hosts))
+
+    def cancel(self, actor: Actor, task: Task) -> None:
+        self._calls.append(_Call("cancel", actor, task))
+
     def sleep(self, actor: Actor, duration: float) -> None:
         self._calls.append(_Call("sleep", actor, duration))
 
     def post(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
-        self._calls.append(_Call("post", actor, mailbox, message))
+        self._find(_Call("post", actor, mailbox, message))
 
     def bequeath(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
-        self._calls.append(_Call("bequeath", actor, mailbox, message))
+        self._find(_Call("bequeath", actor, mailbox, message))
 
     def leave(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
-        self._calls.append(_Call("leave", actor, mailbox, message))
+        self._find(_Call("leave", actor, mailbox, message))
 
-    def receive(self, actor: Actor, mailbox: Mailbox, timeout: float | None = None) -> None:
-        self._calls.append(_Call("receive", actor, mailbox, timeout))
+    def receive(self, actor: Actor, mailbox: Mailbox, timeout: float | None = None, *, finds: bool = True) -> None:
+        call = _Call("receive", actor, mailbox, timeout)
+        if finds:
+            self._find(call)
+        else:
+            self._calls.append(call)
+
+    def _find(self, call: _Call) -> None:
+        """Find a mailbox by its name, which is a call of its own, and then make the call."""
+        self._calls.append(_Call("find", call.actor, call))
 
     def execute(self, actor: Actor, task: Task, timeout: float | None = None) -> None:
         self._calls.append(_Call("execute", actor, task, timeout))
@@ -198,6 +233,36 @@ class ExactQueue(Queue):
     def _handle_pause(self, call: _Call) -> None:
         call.argument -= 1
         self._ready.append(call if call.argument > 0 else call.actor)
+
+    def _handle_read(self, call: _Call) -> None:
+        self.machine.read(call.argument[call.extra], self.now)
+        self._ready.append(call)
+
+    def _handle_find(self, call: _Call) -> None:
+        self._ready.append(call.argument)
+
+    def _handle_cancel(self, call: _Call) -> None:
+        task = call.argument
+        task.is_cancelled = True
+        action = task.alarm
+        if action is not None and self._actions.pop(action.number, None) is not None:
+            task.remains = action.remains
+            self.machine.read_task(task, self.now)
+            self._failed.append(task)
+        self._ready.append(call.actor)
+
+    def _fail(self) -> None:
+        """Those whose tasks were cancelled in this round go on in the next one."""
+        if self.machine.meters:
+            self.machine.watch(self.now)
+        for task in self._failed:
+            self.machine.sharing.remove(task)
+            task.alarm = None
+            owner, task.owner = task.owner, None
+            if owner is not None:
+                self._end_alarm(owner)
+                self._ready.append(owner)
+        self._failed = []
 
     def _handle_sleep(self, call: _Call) -> None:
         actor = call.actor
@@ -268,9 +333,12 @@ class ExactQueue(Queue):
 
     def _handle_finish(self, call: _Call) -> None:
         actor, task = call.actor, call.argument
-        task.owner = actor
         actor.in_time = True
         actor.alarm = None
+        if task.is_cancelled:
+            self._ready.append(actor)
+            return
+        task.owner = actor
         if call.extra is not None:
             actor.alarm = self._timer(call.extra, _TaskTimeout(task))
 
@@ -438,6 +506,9 @@ class ExactQueue(Queue):
 _HANDLERS: Final = {
     "spawn": ExactQueue._handle_spawn,
     "pause": ExactQueue._handle_pause,
+    "read": ExactQueue._handle_read,
+    "find": ExactQueue._handle_find,
+    "cancel": ExactQueue._handle_cancel,
     "sleep": ExactQueue._handle_sleep,
     "post": ExactQueue._handle_post,
     "bequeath": ExactQueue._handle_bequeath,

@@ -7,7 +7,7 @@ the number of the one that is still valid.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from typing import Any, Final
 
@@ -75,6 +75,22 @@ class FastQueue(Queue):
     def pause(self, actor: Actor, calls: int) -> None:
         self.ready.append(actor)
 
+    def call(self, actor: Actor) -> bool:
+        return False
+
+    def read(self, actor: Actor, hosts: Sequence[int]) -> bool:
+        self.machine.read_all(hosts, self.now)
+        return False
+
+    def cancel(self, actor: Actor, task: Task) -> None:
+        task.is_cancelled = True
+        owner = task.owner
+        self.drop(task)
+        self.ready.append(actor)
+        if owner is not None:
+            owner.alarm = owner.message = None
+            self.ready.append(owner)
+
     def sleep(self, actor: Actor, duration: float) -> None:
         self._next = actor.alarm = number = self._next + 1
         heappush(self._heap, (self.now + duration, number, actor))
@@ -101,7 +117,7 @@ class FastQueue(Queue):
         self.bequeath(actor, mailbox, message)
         self.ready.append(actor)
 
-    def receive(self, actor: Actor, mailbox: Mailbox, timeout: float | None = None) -> None:
+    def receive(self, actor: Actor, mailbox: Mailbox, timeout: float | None = None, *, finds: bool = True) -> None:
         if mailbox.inbox:
             sender, host, message = mailbox.inbox.popleft()
             mailbox.transfer = (message, sender)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import floor
+from math import floor, fmod
 from typing import Final
 
 from mypy_extensions import mypyc_attr
@@ -19,7 +19,7 @@ from batprotocol.model import (
     TimeUnit,
 )
 from batprotocol.simulator.batsim.state.messages import CallDue, Stopped, Triggered
-from batprotocol.simulator.batsim.state.probes import joules
+from batprotocol.simulator.batsim.state.probes import joules, read_for
 from batprotocol.simulator.batsim.state.simulation import Simulation
 from batprotocol.simulator.queue.actor import Actor
 
@@ -100,11 +100,24 @@ class _Ticker:
         self.probe = probe
         self.is_armed = armed
 
+    def skip(self, now: float) -> None:
+        """What was due while it could not be told is lost."""
+        while self.due <= now * 1000.0:
+            self.due += self.period
+
     def tick(self) -> bool:
         """Count a period; whether it was the last one."""
         if self.left is not None:
             self.left -= 1
         return self.left == 0
+
+
+_STARTING: Final = 0
+_FREE: Final = 1
+_WAITING: Final = 2
+_GIVING_UP: Final = 3
+_READING: Final = 4
+_POSTING: Final = 5
 
 
 class PeriodicActor(Actor):
@@ -113,37 +126,45 @@ class PeriodicActor(Actor):
     Periods divide one another, so those that are due at the same time are told together: calls, then probes, by id.
     """
 
-    __slots__ = ("_calls", "_is_waiting", "_probes", "_triggered")
+    __slots__ = ("_calls", "_due", "_probes", "_step")
 
     def __init__(self) -> None:
         super().__init__()
         self._calls: dict[str, _Ticker] = {}
         self._probes: dict[str, _Ticker] = {}
-        self._is_waiting = False
-        self._triggered: Triggered | None = None
+        self._due: list[tuple[_Ticker, bool]] = []
+        self._step = _STARTING
 
     def run(self, simulator: Simulation) -> None:
         queue = simulator.queue
-        if self._triggered is not None:
-            triggered, self._triggered = self._triggered, None
-            queue.post(self, simulator.desk.mailbox, triggered)
+        if self._step == _STARTING:
+            self._step = _FREE
+            if queue.call(self):  # to find its mailbox, once for all
+                return
+        if self._step == _WAITING:
+            if self.message is None:
+                self._step = _GIVING_UP
+                self._due = self._tick(self._next_due())
+                if queue.call(self):
+                    return
+            else:
+                message, self.message = self.message, None
+                self._step = _FREE
+                if self._take(message, queue.now, simulator):
+                    return
+        if self._step == _GIVING_UP:
+            self._step = _READING
+            hosts = self._read_hosts(simulator)
+            if hosts and queue.read(self, hosts):
+                return
+        if self._step == _READING:
+            self._step = _POSTING
+            simulator.periodic_is_posting = True
+            queue.post(self, simulator.desk.mailbox, self._triggered(simulator))
             return
         simulator.periodic_is_posting = False
-        if self._is_waiting:
-            self._is_waiting = False
-            if self.message is None:
-                self._trigger(simulator)
-                return
-            message, self.message = self.message, None
-            if self._take(message, queue.now, simulator):
-                return
-        due = min((ticker.due for group in (self._calls, self._probes) for ticker in group.values()), default=None)
-        if due is not None and due / 1000.0 <= queue.now:
-            self._trigger(simulator)
-            return
-        self._is_waiting = True
-        self.message = None
-        queue.receive(self, simulator.periodic_mailbox, None if due is None else due / 1000.0 - queue.now)
+        self._step = _WAITING
+        queue.receive(self, simulator.periodic_mailbox, self._timeout(simulator), finds=False)
 
     def _take(self, message: object, now: float, simulator: Simulation) -> bool:
         """Do what the server has told; whether that means waiting."""
@@ -165,32 +186,63 @@ class PeriodicActor(Actor):
             return True
         return False
 
-    def _trigger(self, simulator: Simulation) -> None:
-        """Tell the server of all that is due now."""
-        now = min(ticker.due for group in (self._calls, self._probes) for ticker in group.values())
+    def _tickers(self) -> list[_Ticker]:
+        """Calls, then probes, by id."""
+        return [group[id] for group in (self._calls, self._probes) for id in sorted(group)]
+
+    def _next_due(self) -> int:
+        return min(ticker.due for ticker in self._tickers())
+
+    def _timeout(self, simulator: Simulation) -> float | None:
+        """How long it is until something is due, in seconds; None: for ever."""
+        tickers, now = self._tickers(), simulator.queue.now
+        if not tickers:
+            return None
+        if not simulator.is_batsim:
+            return max(0.0, self._next_due() / 1000.0 - now)
+        # Batsim makes slices of the shortest period, of which a table as long as the longest one repeats itself: where
+        # in it the present is, it finds anew each time, with the rounding that this means.
+        periods = [ticker.period for ticker in tickers]
+        passed = fmod(fmod(now * 1e3, float(max(periods))), float(min(periods)))
+        for ticker in tickers:
+            ticker.skip(now)
+        return (min(periods) - passed) * 1e-3
+
+    def _tick(self, now: int) -> list[tuple[_Ticker, bool]]:
+        """What is due now, and whether for the last time."""
+        due = []
+        for ticker in self._tickers():
+            if ticker.due > now:
+                continue
+            ticker.due += ticker.period
+            if not ticker.is_armed:
+                ticker.is_armed = True
+                continue
+            is_last = ticker.tick()
+            if is_last:
+                del (self._calls if ticker.probe is None else self._probes)[ticker.id]
+            due.append((ticker, is_last))
+        return due
+
+    def _read_hosts(self, simulator: Simulation) -> list[int]:
+        """The hosts whose energy is to be read."""
+        return [
+            host
+            for ticker, _ in self._due
+            if ticker.probe is not None and ticker.id not in simulator.probes
+            for host in read_for(ticker.probe)
+        ]
+
+    def _triggered(self, simulator: Simulation) -> Triggered:
+        """What the server is told."""
         calls: list[tuple[str, bool]] = []
         data: list[tuple[str, ProbeDataEmittedEvent | None, bool]] = []
-        reads = 0
-        for group in (self._calls, self._probes):
-            for id in sorted(group):
-                ticker = group[id]
-                if ticker.due > now:
-                    continue
-                ticker.due += ticker.period
-                if not ticker.is_armed:
-                    ticker.is_armed = True
-                    continue
-                is_last = ticker.tick()
-                if is_last:
-                    del group[id]
-                if ticker.probe is None:
-                    calls.append((id, is_last))
-                elif id in simulator.probes:
-                    data.append((id, simulator.probes[id].measure(simulator.queue), is_last))
-                else:
-                    event, read = joules(ticker.probe, simulator.machine, simulator.queue.now)
-                    data.append((id, event, is_last))
-                    reads += read
-        self._triggered = Triggered(calls, data)
-        simulator.periodic_is_posting = True
-        simulator.queue.pause(self, reads + 1)  # and one to give up receiving
+        for ticker, is_last in self._due:
+            if ticker.probe is None:
+                calls.append((ticker.id, is_last))
+            elif ticker.id in simulator.probes:
+                data.append((ticker.id, simulator.probes[ticker.id].measure(simulator.queue), is_last))
+            else:
+                data.append((ticker.id, joules(ticker.probe, simulator.machine), is_last))
+        self._due = []
+        return Triggered(calls, data)

@@ -6,7 +6,7 @@ from typing import Final
 
 from batprotocol.errors import shown
 from batprotocol.model import FinalJobState, JobAndProgress
-from batprotocol.simulator.batsim.actors.runners import WALLTIME_REACHED, Order, Runner
+from batprotocol.simulator.batsim.actors.runners import KILLED, WALLTIME_REACHED, Order, Runner
 from batprotocol.simulator.batsim.state.jobs import SimulatedJob
 from batprotocol.simulator.batsim.state.messages import JobEnded, JobsKilled
 from batprotocol.simulator.batsim.state.simulation import Simulation
@@ -22,12 +22,12 @@ _STATES: Final = {
 }
 """What a job that ended by itself is, by the code that it returns; all others have failed."""
 
-_KILLED: Final = -2
 
 _START: Final = 0
-_BODY: Final = 1
-_POST: Final = 2
-_POSTED: Final = 3
+_READ_FIRST: Final = 1
+_BODY: Final = 2
+_READ_LAST: Final = 3
+_POSTED: Final = 4
 
 
 class Execution(Runner):
@@ -51,48 +51,53 @@ class Execution(Runner):
         step = self._step
         if step == _BODY:
             super().run(simulator)
-        elif step == _START:
-            self._step = _BODY
-            calls = self.job.begin(simulator.reports)
-            if calls:
-                simulator.queue.pause(self, calls)
-            else:
-                self.begin_part(simulator)
-        elif step == _POST:
-            self._post_end(simulator)
-        else:
+        elif step == _READ_LAST:
+            self._end(simulator)
+        elif step == _POSTED:
             assert self._task is not None
             simulator.queue.drop(self._task)
+        else:
+            if step == _START:
+                self._step = _READ_FIRST
+                if self.job.read(simulator.queue, self):
+                    return
+            self._step = _BODY
+            self.job.begin(simulator.reports)
+            self.begin_part(simulator)
 
     def done(self, return_code: int, simulator: Simulation) -> None:
         job = self.job
-        if return_code < _KILLED and simulator.is_batsim:
+        if return_code < KILLED and simulator.is_batsim:
             text = f"Batsim aborts when a job returns {return_code}, as {shown(job.id)} does"
             raise simulator.refusal("profile.return-code", text)
         state = _STATES.get(return_code, FinalJobState.COMPLETED_FAILED)
-        if return_code == _KILLED and simulator.quirks:  # Batsim takes it for killed, and nobody tells of its end
-            job.end(return_code, FinalJobState.COMPLETED_KILLED, simulator.reports)
-            return
-        calls = job.end(return_code, state, simulator.reports)
-        self._step = _POST
-        if calls:
-            simulator.queue.pause(self, calls)
-        else:
-            self._post_end(simulator)
+        if return_code == KILLED and (simulator.quirks or self.was_cancelled):
+            state = FinalJobState.COMPLETED_KILLED
+        job.end(return_code, state, simulator.reports)
+        self._step = _READ_LAST
+        if not job.read(simulator.queue, self):
+            self._end(simulator)
 
-    def _post_end(self, simulator: Simulation) -> None:
-        self.job.execution = None
+    def _end(self, simulator: Simulation) -> None:
+        """It has ended: tell so, unless the killer does, who is told of by Batsim's own mistake what returned -2."""
+        job = self.job
+        job.execution = None
+        if simulator.machine.has_energy:
+            job.note_energy(simulator.reports)
+        if job.final_state is FinalJobState.COMPLETED_KILLED:
+            return
         if self._task is None:
-            simulator.queue.bequeath(self, simulator.desk.mailbox, JobEnded(self.job))
+            simulator.queue.bequeath(self, simulator.desk.mailbox, JobEnded(job))
         else:
             self._step = _POSTED
-            simulator.queue.post(self, simulator.desk.mailbox, JobEnded(self.job))
+            simulator.queue.post(self, simulator.desk.mailbox, JobEnded(job))
 
-    def kill(self, simulator: Simulation) -> JobAndProgress:
-        """Stop at once, and tell how far it had come."""
-        progress = JobAndProgress(self.job.id, self.progress(simulator))
-        self.stop(simulator)
-        return progress
+
+_NEXT: Final = 0
+_ASKED: Final = 1
+_CALLED: Final = 2
+_READ: Final = 3
+_TOLD: Final = 4
 
 
 class Killer(Actor):
@@ -102,34 +107,60 @@ class Killer(Actor):
         jobs: which, in the order in which they were named.
     """
 
-    __slots__ = ("_jobs", "_message")
+    __slots__ = ("_jobs", "_place", "_step", "_told")
 
     def __init__(self, jobs: list[SimulatedJob]) -> None:
         super().__init__()
         self._jobs = jobs
-        self._message: JobsKilled | None = None
+        self._place = 0
+        self._step = _NEXT
+        self._told = JobsKilled(jobs, [])
 
     def run(self, simulator: Simulation) -> None:
-        queue = simulator.queue
-        if self._message is None:
-            calls = 0
-            self._message = JobsKilled(self._jobs, [], [])
-            for job in self._jobs:
-                step()
-                execution = execution_of(job)
-                if job.final_state is None and execution is not None:
-                    code = -2 if execution.runs_task else -1
-                    progress = execution.kill(simulator)
-                    calls += 1 + job.end(code, FinalJobState.COMPLETED_KILLED, simulator.reports)
-                    job.execution = None
-                    self._message.killed.append(job)
-                    self._message.progresses.append(progress)
-            if calls:
-                queue.pause(self, calls)
+        if self._step == _TOLD:
+            return
+        while self._place < len(self._jobs):
+            step()
+            if self._goes_on(simulator):
                 return
-        if self._jobs:
-            self._jobs = []
-            queue.post(self, simulator.desk.mailbox, self._message)
+        self._step = _TOLD
+        simulator.queue.post(self, simulator.desk.mailbox, self._told)
+
+    def _goes_on(self, simulator: Simulation) -> bool:
+        """Do the next thing with the job at hand; whether it must wait for that."""
+        job, doing, queue = self._jobs[self._place], self._step, simulator.queue
+        if doing == _NEXT:
+            execution = execution_of(job)
+            if job.final_state is not None or execution is None:
+                self._place += 1
+                return False
+            self._told.progresses.append(JobAndProgress(job.id, execution.progress(simulator)))
+            self._step = _ASKED if execution.lone_task is not None else _CALLED
+            if self._step == _CALLED:
+                job.execution = None
+                code = KILLED if execution.runs_task else WALLTIME_REACHED
+                execution.stop(simulator)
+                job.return_code = code
+            return queue.call(self)
+        if doing == _ASKED:  # how much is left of its task; it ends by itself when that is cancelled
+            execution = execution_of(job)
+            task = None if execution is None else execution.lone_task
+            self._place += 1
+            self._step = _NEXT
+            if task is None:
+                return False
+            queue.cancel(self, task)
+            return True
+        if doing == _CALLED:
+            job.end(job.return_code, FinalJobState.COMPLETED_KILLED, simulator.reports)
+            self._step = _READ
+            if job.read(queue, self):
+                return True
+        if simulator.machine.has_energy:
+            job.note_energy(simulator.reports)
+        self._place += 1
+        self._step = _NEXT
+        return False
 
 
 def execution_of(job: SimulatedJob) -> Execution | None:

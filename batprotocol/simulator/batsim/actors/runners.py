@@ -25,9 +25,10 @@ from batprotocol.simulator.progress.work import Walk
 from batprotocol.simulator.queue.actor import Actor
 from batprotocol.steps.counting import step
 
-__all__ = ["WALLTIME_REACHED", "Order", "Runner"]
+__all__ = ["KILLED", "WALLTIME_REACHED", "Order", "Runner"]
 
 WALLTIME_REACHED: Final = -1
+KILLED: Final = -2
 
 _SLEPT: Final = 1
 _WORKED: Final = 2
@@ -71,9 +72,23 @@ class Runner(Actor):
         order: how.
         walk: the way through the profile.
         left: seconds until it is cut; negative: never.
+
+    Attributes:
+        was_cancelled: whether its last task was stopped from outside.
     """
 
-    __slots__ = ("_children", "_cut", "_doing", "_left", "_since", "_task", "_to_join", "order", "walk")
+    __slots__ = (
+        "_children",
+        "_cut",
+        "_doing",
+        "_left",
+        "_since",
+        "_task",
+        "_to_join",
+        "order",
+        "walk",
+        "was_cancelled",
+    )
 
     def __init__(self, order: Order, walk: Walk, left: float) -> None:
         super().__init__(order.hosts[0])
@@ -86,6 +101,7 @@ class Runner(Actor):
         self._children: list[_Child] = []
         self._to_join = 0
         self._doing = 0
+        self.was_cancelled = False
 
     @abstractmethod
     def done(self, return_code: int, simulator: Simulation) -> None:
@@ -173,6 +189,9 @@ class Runner(Actor):
                 code = next((child.return_code for child in self._children if child.return_code), code)
                 self._stop_children(simulator)
             elif not self._cut:  # else it goes on loading its hosts until the end was told
+                if self._task is not None and self._task.is_cancelled:
+                    self.was_cancelled = True
+                    code = KILLED
                 self._task = None
         walk.go_on(WALLTIME_REACHED if self._cut else code, simulator.profiles.find)
         if walk.leaf is None:
@@ -182,6 +201,11 @@ class Runner(Actor):
         return True
 
     # Stopping
+
+    @property
+    def lone_task(self) -> Task | None:
+        """The parallel task that runs, if that is all that does."""
+        return None if self._children else self._task
 
     @property
     def runs_task(self) -> bool:

@@ -62,12 +62,12 @@ class Submitter(Actor):
             self._woken = queue.now
             if self._waited and not queue.is_exact:
                 self._woken = max(queue.now, self._upcoming[0])
-            if self._are_jobs and self._next == 0 and self._is_due():
-                calls = simulator.reports.first_submission()
-                if calls:
-                    self._step = _READ
-                    queue.pause(self, calls)
+            if self._is_first() and simulator.reports.awaits_first_submission:
+                step = self._step = _READ
+                if queue.read(self, range(len(simulator.machine.hosts))):
                     return
+        if step == _READ:
+            simulator.reports.first_submission()
         if step in (_WOKEN, _READ):
             group = self._group()
             if group:
@@ -87,8 +87,12 @@ class Submitter(Actor):
             self._step = _WOKEN
             queue.post(self, simulator.desk.mailbox, Greeting())
 
-    def _is_due(self) -> bool:
-        return self._upcoming is not None and (self._waited or bool(self._upcoming[0] <= self._woken))
+    def _is_first(self) -> bool:
+        """Whether the first jobs of all are due."""
+        upcoming = self._upcoming
+        if not self._are_jobs or self._next or upcoming is None:
+            return False
+        return self._waited or bool(upcoming[0] <= self._woken)
 
     def _group(self) -> list[Any]:
         """What is due now. What was slept for is, whatever the clock says."""

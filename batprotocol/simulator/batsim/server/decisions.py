@@ -175,22 +175,26 @@ def _check_some(simulation: Simulation, hosts: tuple[int, ...], text: str) -> No
 
 
 def _change_pstate(simulation: Simulation, event: ChangeHostsPStateEvent) -> None:
+    _check_some(simulation, hosts_of(event.host_ids), "no host changes its power state")
+    simulation.read_energy(_set_pstates, event)
+
+
+def _set_pstates(simulation: Simulation, event: ChangeHostsPStateEvent) -> None:
     desk, hosts, now = simulation.desk, hosts_of(event.host_ids), simulation.queue.now
-    _check_some(simulation, hosts, "no host changes its power state")
-    calls = len(hosts) + simulation.reports.energy("p")
+    simulation.reports.pstates(hosts, event.pstate)
     for host in hosts:
         simulation.machine.set_pstate(host, event.pstate, now)
-    simulation.reports.pstates(hosts, event.pstate)
-    desk.todo.append(("pause", calls))
+    desk.todo.append(("pause", len(hosts)))
     desk.events.append(HostsPStateChangedEvent(timestamp=desk.stamp, host_ids=intervals(hosts), pstate=event.pstate))
 
 
 def _turn_on_off(simulation: Simulation, event: TurnOnOffHostsEvent) -> None:
+    simulation.read_energy(_start_switches, event)
+
+
+def _start_switches(simulation: Simulation, event: TurnOnOffHostsEvent) -> None:
     desk, machine = simulation.desk, simulation.machine
     hosts, now = hosts_of(event.host_ids), simulation.queue.now
-    calls = simulation.reports.energy("p")
-    if calls:
-        desk.todo.append(("pause", calls))
     request = SwitchRequest(hosts, intervals(hosts), event.state)
     turns_off = machine.hosts[hosts[0]].sleep_state(event.state) is not None
     switches = [Switch(host, request, machine.begin_switch(host, event.state, now)) for host in hosts]

@@ -10,6 +10,7 @@ from batprotocol.model import (
     AllStaticExternalEventsHaveBeenInjectedEvent,
     AllStaticJobsHaveBeenSubmittedEvent,
     ExternalEventOccurredEvent,
+    FinalJobState,
     GenericExternalEvent,
     HostsTurnedOnOffEvent,
     Job,
@@ -20,6 +21,7 @@ from batprotocol.model import (
     RequestedCallEvent,
 )
 from batprotocol.simulator.batsim.server.beginning import beginning
+from batprotocol.simulator.batsim.state.desk import SwitchRequest
 from batprotocol.simulator.batsim.state.jobs import SimulatedJob
 from batprotocol.simulator.batsim.state.messages import (
     AllEventsInjected,
@@ -129,12 +131,13 @@ def _complete(simulation: Simulation, job: SimulatedJob, now: float) -> None:
 def _jobs_killed(simulation: Simulation, message: JobsKilled) -> None:
     desk = simulation.desk
     desk.kills -= 1
-    for job in message.killed:
+    killed = [job for job in message.jobs if job.final_state is FinalJobState.COMPLETED_KILLED]
+    for job in killed:
         desk.stamp = simulation.queue.now
         _complete(simulation, job, desk.stamp)
     profiles = None
     if simulation.setup.features.forward_profiles_on_jobs_killed:
-        profiles = tuple(simulation.profiles.told(id) for id in dict.fromkeys(job.profile_id for job in message.killed))
+        profiles = tuple(simulation.profiles.told(id) for id in dict.fromkeys(job.profile_id for job in killed))
     desk.events.append(
         JobsKilledEvent(
             timestamp=desk.stamp,
@@ -184,10 +187,12 @@ def _switched(simulation: Simulation, message: Switched) -> None:
         return
     desk = simulation.desk
     desk.switching -= 1
-    calls = simulation.reports.energy("p")
-    if calls:
-        desk.todo.append(("pause", calls))
     simulation.reports.pstates(request.hosts, request.target)
+    simulation.read_energy(_tell_switched, request)
+
+
+def _tell_switched(simulation: Simulation, request: SwitchRequest) -> None:
+    desk = simulation.desk
     simulation.reports.states()
     desk.events.append(HostsTurnedOnOffEvent(timestamp=desk.stamp, host_ids=request.text, state=request.target))
 

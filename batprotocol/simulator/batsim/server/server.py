@@ -23,6 +23,7 @@ _HANDLERS: Final[dict[type, Any]] = {**OCCURRENCES, **DECISIONS}
 _STARTING: Final = 0
 _HANDLING: Final = 1
 _GOING_ON: Final = 2
+_LOOKING: Final = 3
 
 
 class Server(Actor):
@@ -43,6 +44,7 @@ class Server(Actor):
             _HANDLERS[type(message)](simulator, message)
         elif step == _STARTING:
             self._step = _GOING_ON
+            desk.todo.append(("spawn", (simulator.periodic_mailbox.owner,)))
             if not desk.greetings_due:
                 desk.events.append(beginning(simulator))
         todo = desk.todo
@@ -52,6 +54,10 @@ class Server(Actor):
         if desk.is_ending:
             self._say_the_end(simulator)
             if self._must_wait:
+                return
+        if desk.is_ready and self._step == _GOING_ON:
+            self._step = _LOOKING
+            if simulator.queue.call(self):  # to find its own mailbox
                 return
         if desk.is_ready and not desk.mailbox.inbox and not desk.greetings_due:
             if desk.events:
@@ -70,6 +76,14 @@ class Server(Actor):
         queue = simulator.queue
         if kind == "spawn":
             return queue.spawn(self, argument)
+        if kind == "read":
+            return queue.read(self, argument)
+        if kind == "do":
+            function, about = argument
+            if simulator.machine.has_energy:
+                simulator.reports.energy("p")
+            function(simulator, about)
+            return False
         if kind == "pause":
             queue.pause(self, argument)
         elif simulator.periodic_is_posting and not simulator.quirks:

@@ -7,6 +7,7 @@ from mypy_extensions import mypyc_attr
 from batprotocol.model import FinalJobState, Job
 from batprotocol.simulator.batsim.state.reports import Reports
 from batprotocol.simulator.queue.actor import Actor
+from batprotocol.simulator.queue.base import Queue
 from batprotocol.simulator.results import JobRow
 
 __all__ = ["SimulatedJob"]
@@ -66,34 +67,37 @@ class SimulatedJob:
         self.hosts: tuple[int, ...] = ()
         self.energy = 0.0 if is_registered else -1.0
 
-    def begin(self, reports: Reports) -> int:
-        """Its execution begins. How many hosts' energy was read for that."""
+    def begin(self, reports: Reports) -> None:
+        """Its execution begins; the energy of all hosts was read for that, its own first."""
         now, machine = reports.queue.now, reports.machine
         self.starting_time = now
-        calls = 0
         if machine.has_energy:
-            calls = machine.read_all(self.hosts, now)
             self.energy = sum([machine.energy[host] for host in self.hosts])
-            calls += reports.energy("s")
+            reports.energy("s")
         machine.begin_job(self.hosts, now)
         reports.states()
-        return calls
 
-    def end(self, return_code: int, state: FinalJobState, reports: Reports) -> int:
-        """Its execution ends. How many hosts' energy was read for that."""
+    def end(self, return_code: int, state: FinalJobState, reports: Reports) -> None:
+        """Its execution ends."""
         now, machine = reports.queue.now, reports.machine
         self.return_code = return_code
         self.final_state = state
         self.runtime = now - self.starting_time
         machine.end_job(self.hosts, now)
         reports.states()
-        if not machine.has_energy:
-            return 0
-        calls = machine.read_all(self.hosts, now)
-        self.energy = sum([machine.energy[host] for host in self.hosts]) - self.energy
-        calls += reports.energy("e")
+
+    def note_energy(self, reports: Reports) -> None:
+        """It has ended, and the energy of all hosts was read for that, its own first."""
+        energy = reports.machine.energy
+        self.energy = sum([energy[host] for host in self.hosts]) - self.energy
+        reports.energy("e")
         reports.last_end()
-        return calls
+
+    def read(self, queue: Queue, actor: Actor) -> bool:
+        """Read the energy of all hosts, if energy is measured, its own first. Whether the actor must wait for that."""
+        if not queue.machine.has_energy:
+            return False
+        return queue.read(actor, [*self.hosts, *range(len(queue.machine.hosts))])
 
     def row(self) -> JobRow:
         """What is told of it in the end."""

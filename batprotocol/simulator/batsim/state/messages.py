@@ -65,7 +65,6 @@ class JobsKilled(msgspec.Struct, frozen=True):
     """What was to be killed is dead, or had ended before."""
 
     jobs: list[SimulatedJob]
-    killed: list[SimulatedJob]
     progresses: list[JobAndProgress]
 
 

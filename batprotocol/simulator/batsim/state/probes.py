@@ -41,7 +41,7 @@ from batprotocol.simulator.machine.machine import Machine, intervals
 from batprotocol.simulator.progress.placement import hosts_of
 from batprotocol.simulator.queue.base import Queue
 
-__all__ = ["NORMALIZED", "Probe", "joules"]
+__all__ = ["NORMALIZED", "Probe", "joules", "read_for"]
 
 _WEIGHT: Final = 0.5
 """Of the newest measure in an exponential moving average: the schema has no parameter for it yet."""
@@ -57,13 +57,16 @@ NORMALIZED: Final = (Metrics.NormalizedComputationLoad, Metrics.NormalizedNetwor
 """The metrics that are parts of what a resource can do."""
 
 
-def joules(probe: CreateProbeEvent, machine: Machine, now: float) -> tuple[ProbeDataEmittedEvent, int]:
-    """The energy that hosts have consumed since time 0, and how many of them were read for that."""
+def read_for(probe: CreateProbeEvent) -> tuple[int, ...]:
+    """The hosts whose energy a probe reads."""
     assert isinstance(probe.resources, HostResources)
-    hosts = hosts_of(probe.resources.host_ids)
-    reads = machine.read_all(hosts, now)
-    data = _over_resources(probe, [machine.energy[host] for host in hosts])
-    return ProbeDataEmittedEvent(probe_id=probe.probe_id, resources=_told(probe), data=data), reads
+    return hosts_of(probe.resources.host_ids)
+
+
+def joules(probe: CreateProbeEvent, machine: Machine) -> ProbeDataEmittedEvent:
+    """The energy that hosts have consumed since time 0, which was read for that."""
+    data = _over_resources(probe, [machine.energy[host] for host in read_for(probe)])
+    return ProbeDataEmittedEvent(probe_id=probe.probe_id, resources=_told(probe), data=data)
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)

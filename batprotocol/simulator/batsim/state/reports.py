@@ -66,21 +66,18 @@ class Reports:
         self._switches += hosts
         self._grouped_switches += 1
 
-    def first_submission(self) -> int:
-        """A workload submits its first jobs. How many hosts' energy was read for that."""
-        if not self.machine.has_energy:
-            return 0
-        calls = self.machine.read_all(range(len(self.machine.hosts)), self.queue.now)
-        if self._first_energy is None:
-            self._first_energy = sum(self.machine.energy)
-        return calls
+    @property
+    def awaits_first_submission(self) -> bool:
+        """Whether the energy of all hosts is to be read, as no workload has submitted a job."""
+        return self.machine.has_energy and self._first_energy is None
 
-    def energy(self, event_type: str) -> int:
-        """Read the energy of all hosts. How many were read for that."""
+    def first_submission(self) -> None:
+        """A workload submits its first jobs; the energy of all hosts was read for that."""
+        self._first_energy = sum(self.machine.energy)
+
+    def energy(self, event_type: str) -> None:
+        """The energy of all hosts was read."""
         machine, now = self.machine, self.queue.now
-        if not machine.has_energy:
-            return 0
-        calls = machine.read_all(range(len(machine.hosts)), now)
         passed = now - self._last_energy_time
         if self.observer is not None:
             energy = fsum(machine.energy)
@@ -89,7 +86,6 @@ class Reports:
             self.observer.energy_read(EnergyRow(now, energy, event_type, machine.least_watts(), power))
             self._last_energy = machine.energy.copy()
         self._last_energy_time = now
-        return calls
 
     def last_end(self) -> None:
         """A job has ended, and the energy of all hosts was read for that."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
 
 from mypy_extensions import mypyc_attr
 
@@ -136,6 +138,12 @@ class Simulation:
     def refusal(self, rule: str, text: str) -> RuleViolation:
         """What is raised when a decision cannot be done."""
         return self.refusals.refusal(rule, text)
+
+    def read_energy(self, then: Callable[[Any, Any], None], argument: Any) -> None:
+        """Let the server read the energy of all hosts, if it is measured, and report it; and then do something."""
+        if self.machine.has_energy:
+            self.desk.todo.append(("read", range(len(self.machine.hosts))))
+        self.desk.todo.append(("do", (then, argument)))
 
     # Jobs and probes
 
