@@ -134,8 +134,11 @@ def usage_task(machine: Machine, host: int, line: Usage) -> Task:
 def message_task(machine: Machine, host: int) -> Task:
     """The transfer of a message of one byte to the master."""
     latency, links = machine.path(host, -1)
+    weights: dict[int, list[float]] = {}
+    for link in links:  # a way can lead over a link twice
+        weights[link] = [1.0 if machine.is_fatpipe(link) or link not in weights else weights[link][0] + 1.0]
     bound = machine.platform.tcp_gamma / (2.0 * latency) if latency > 0 else inf
-    return Task(machine.task_number(), {link: [1.0] for link in links}, {}, (), bound, latency)
+    return Task(machine.task_number(), weights, {}, (), bound, latency)
 
 
 def size(profile: ParallelTaskProfile) -> int:
