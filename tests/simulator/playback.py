@@ -98,7 +98,7 @@ class Run:
                 self.inputs / "platforms" / f"{self.info['platform']}.xml", roles=roles, mmax=mmax, energy=energy
             ),
             [read_workload_json(path, name=f"w{number}", quirks=quirks) for number, path in enumerate(paths)],
-            external_events=[read_external_events(self._events(name)) for name in lists],
+            external_events=[read_external_events(self._events(name), quirks=quirks) for name in lists],
             energy=energy,
             exact=exact,
             quirks=quirks,

@@ -8,7 +8,8 @@ fault before anything runs:
   with `topologies`, under the settings of a `configuration`; `machines` then tells the master, computation and storage
   hosts apart and numbers them.
 - `read_workload`: jobs go into `columns`, or stay in a `job_file`; `json_stream`, `profiles_json`, `compact_json` and
-  `traces` serve `workload_json`; `swf` reads the archive's format. `reading` finds out which of them a file needs.
+  `traces` serve `workload_json`, and `quick_floats` read numbers as Batsim does; `swf` reads the archive's format.
+  `reading` finds out which of them a file needs.
 - `read_external_events`: `event_lists`, in the order of `unstable` with Batsim's quirks.
 """
 

@@ -24,7 +24,8 @@ def read_external_events(path: str | os.PathLike[str], *, name: str = "ee0", qui
     Args:
         path: the file.
         name: the list's name.
-        quirks: whether events of one timestamp lose their order as with Batsim, if there are more than sixteen.
+        quirks: whether events of one timestamp lose their order as with Batsim, if there are more than sixteen, and
+            numbers of more than fifteen digits are read as roughly.
 
     Raises:
         InputError: a line holds something else; with file and line.
@@ -39,12 +40,12 @@ def read_external_events(path: str | os.PathLike[str], *, name: str = "ee0", qui
             if len(line) >= _LONGEST_LINE:
                 raise InputError(f"a line has {_LONGEST_LINE} bytes or more", file=filename, line=number)
             if line.strip(_SPACE):
-                events.append(_event(line, filename, number))
+                events.append(_event(line, filename, number, quirks))
     return ExternalEventList.of(events, name=name, filename=filename, quirks=quirks)
 
 
-def _event(line: bytes, filename: str, number: int) -> tuple[float, str]:
-    json = JsonStream(BytesIO(line))
+def _event(line: bytes, filename: str, number: int, quirks: bool) -> tuple[float, str]:
+    json = JsonStream(BytesIO(line), quirks=quirks)
     try:
         given = json.value()
         json.end()

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from batprotocol.errors import InputError, shown
+from batprotocol.simulator.inputs.quick_floats import quick_float
 
 __all__ = ["JsonStream"]
 
@@ -36,8 +37,20 @@ def _integer(text: str) -> int | float:
     return _float(text)
 
 
+def _quick_integer(text: str) -> int | float:
+    number = _integer(text)
+    return number if isinstance(number, int) else _quick_float(text)
+
+
+def _quick_float(text: str) -> float:
+    return _finite(quick_float(text), text)
+
+
 def _float(text: str) -> float:
-    number = float(text)
+    return _finite(float(text), text)
+
+
+def _finite(number: float, text: str) -> float:
     if math.isinf(number):
         raise _Refused(f"the number {shown(text)} is too big for a double")
     return number
@@ -57,9 +70,10 @@ class JsonStream:
     Args:
         stream: its bytes.
         filename: the file that it comes from, for errors, or "".
+        quirks: whether numbers with many digits are read as quickly as Batsim does, and not to the nearest double.
     """
 
-    def __init__(self, stream: BinaryIO, filename: str = "") -> None:
+    def __init__(self, stream: BinaryIO, filename: str = "", *, quirks: bool = False) -> None:
         self._stream = stream
         self._filename = filename
         self._decoding = codecs.getincrementaldecoder("utf-8")()
@@ -71,7 +85,10 @@ class JsonStream:
         self._ended = False
         self._start = 0  # of the value that was read last
         self._decoder = json.JSONDecoder(
-            object_pairs_hook=_first_counts, parse_int=_integer, parse_float=_float, parse_constant=_constant
+            object_pairs_hook=_first_counts,
+            parse_int=_quick_integer if quirks else _integer,
+            parse_float=_quick_float if quirks else _float,
+            parse_constant=_constant,
         )
 
     def error(self, reason: str, path: str = "", position: int | None = None) -> InputError:

@@ -46,7 +46,8 @@ def read_workload_json(
         path: the file.
         name: the workload's name.
         compositions: whether fork-join and merge profiles are read, which Batsim refuses.
-        quirks: whether usage traces lose a last line without a newline, as with Batsim.
+        quirks: whether usage traces lose a last line without a newline, and numbers of more than fifteen digits are
+            read as roughly as Batsim does.
         lazy: whether jobs stay in the file, and are read again as they are needed; they must be sorted for that.
 
     Raises:
@@ -55,8 +56,8 @@ def read_workload_json(
     """
     filename = os.path.abspath(path)
     with open(path, "rb") as stream:
-        jobs = JobFile(_Rows(filename, name)) if lazy else JobColumns()
-        reader = _WorkloadReader(JsonStream(stream, filename), name, compositions, jobs)
+        jobs = JobFile(_Rows(filename, name, quirks)) if lazy else JobColumns()
+        reader = _WorkloadReader(JsonStream(stream, filename, quirks=quirks), name, compositions, jobs)
         reader.read()
     if not reader.seen >= {"nb_res", "jobs", "profiles"}:
         missing = ", ".join(sorted({"nb_res", "jobs", "profiles"} - reader.seen))
@@ -130,14 +131,15 @@ class _WorkloadReader:
 class _Rows(Rows):
     """How jobs are read from a file again."""
 
-    def __init__(self, filename: str, name: str) -> None:
+    def __init__(self, filename: str, name: str, quirks: bool) -> None:
         super().__init__(filename)
         self.name = name
+        self.quirks = quirks
 
     def read(self, place: int) -> Iterator[JobRecord]:
         with open(self.filename, "rb") as stream:
             stream.seek(place)
-            json = JsonStream(stream, self.filename)
+            json = JsonStream(stream, self.filename, quirks=self.quirks)
             for _ in json.items("jobs", inside=True):
                 yield _job(json.value("jobs"), self.name)
 
