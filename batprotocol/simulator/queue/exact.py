@@ -18,6 +18,7 @@ from batprotocol.simulator.machine.task import Task
 from batprotocol.simulator.progress.matrices import message_task
 from batprotocol.simulator.queue.actor import MASTER, Actor, Mailbox
 from batprotocol.simulator.queue.base import Queue
+from batprotocol.simulator.queue.pending import Action, Call, Communication, Timer
 from batprotocol.steps.counting import step
 
 __all__ = ["ExactQueue"]
@@ -29,65 +30,6 @@ _WORK_LEFT: Final = 1e-14
 _NEVER: Final = inf
 
 
-@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class _Action:
-    """Something that goes on: a sleep (`left` seconds), or work after a latency (`remains` of 1 at a rate)."""
-
-    __slots__ = ("hosts", "is_sleep", "latency", "left", "meaning", "number", "rate", "remains", "task")
-
-    def __init__(self, number: int, hosts: tuple[int, ...], meaning: Any) -> None:
-        self.number = number
-        self.hosts = hosts
-        self.meaning = meaning
-        self.is_sleep = True
-        self.left = 0.0
-        self.latency = 0.0
-        self.remains = 1.0
-        self.rate = 0.0
-        self.task: Task | None = None
-
-
-@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class _Timer:
-    """A time-out, which knows its date: unlike an action, no step is subtracted from it."""
-
-    __slots__ = ("date", "meaning", "number")
-
-    def __init__(self, number: int, date: float, meaning: Any) -> None:
-        self.number = number
-        self.date = date
-        self.meaning = meaning
-
-
-@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class _Communication:
-    """One message, from the first half of its meeting (post or receive) to its delivery."""
-
-    __slots__ = ("is_done", "is_started", "message", "receiver", "sender", "timeout", "waiting")
-
-    def __init__(self) -> None:
-        self.sender: Actor | None = None
-        self.receiver: Actor | None = None
-        self.message: Any = None
-        self.is_started = False
-        self.is_done = False
-        self.waiting: list[Actor] = []
-        self.timeout: _Timer | None = None
-
-
-@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class _Call:
-    """A kernel call that an actor makes in this round, and the ones that it makes in the following rounds."""
-
-    __slots__ = ("actor", "argument", "extra", "kind")
-
-    def __init__(self, kind: str, actor: Actor, argument: Any = None, extra: Any = None) -> None:
-        self.kind = kind
-        self.actor = actor
-        self.argument = argument
-        self.extra = extra
-
-
 class ExactQueue(Queue):
     """See the module."""
 
@@ -96,13 +38,13 @@ class ExactQueue(Queue):
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
-        self._actions: dict[int, _Action] = {}
-        self._timers: dict[int, _Timer] = {}
+        self._actions: dict[int, Action] = {}
+        self._timers: dict[int, Timer] = {}
         self._next = 0
-        self._round: list[Actor | _Call] = []
+        self._round: list[Actor | Call] = []
         self._position = 0
-        self._calls: list[_Call] = []
-        self._ready: list[Actor | _Call] = []
+        self._calls: list[Call] = []
+        self._ready: list[Actor | Call] = []
         self._failed: list[Task] = []
 
     def run(self, simulator: Any) -> bool:
@@ -111,10 +53,10 @@ class ExactQueue(Queue):
                 entry = self._round[self._position]
                 self._position += 1
                 step()
-                actor = entry.actor if isinstance(entry, _Call) else entry
+                actor = entry.actor if isinstance(entry, Call) else entry
                 if actor.is_dead:
                     continue
-                if isinstance(entry, _Call) and (entry.kind != "read" or self._is_behind(entry)):
+                if isinstance(entry, Call) and (entry.kind != "read" or self._is_behind(entry)):
                     self._calls.append(entry)
                     continue
                 actor.run(simulator)
@@ -135,24 +77,24 @@ class ExactQueue(Queue):
         self._ready.append(actor)
 
     def spawn(self, actor: Actor, children: Iterable[Actor]) -> bool:
-        self._calls.append(_Call("spawn", actor, list(children)))
+        self._calls.append(Call("spawn", actor, list(children)))
         return True
 
     def pause(self, actor: Actor, calls: int) -> None:
-        self._calls.append(_Call("pause", actor, calls))
+        self._calls.append(Call("pause", actor, calls))
 
     def call(self, actor: Actor) -> bool:
-        self._calls.append(_Call("pause", actor, 1))
+        self._calls.append(Call("pause", actor, 1))
         return True
 
     def read(self, actor: Actor, hosts: Sequence[int]) -> bool:
-        call = _Call("read", actor, hosts, 0)
+        call = Call("read", actor, hosts, 0)
         if not self._is_behind(call):
             return False
         self._calls.append(call)
         return True
 
-    def _is_behind(self, call: _Call) -> bool:
+    def _is_behind(self, call: Call) -> bool:
         """Whether there is a host left to read, which nobody has read at this time."""
         hosts, place, machine = call.argument, call.extra, self.machine
         while place < len(hosts) and machine.is_read(hosts[place], self.now):
@@ -161,36 +103,36 @@ class ExactQueue(Queue):
         return bool(place < len(hosts))
 
     def cancel(self, actor: Actor, task: Task) -> None:
-        self._calls.append(_Call("cancel", actor, task))
+        self._calls.append(Call("cancel", actor, task))
 
     def sleep(self, actor: Actor, duration: float) -> None:
-        self._calls.append(_Call("sleep", actor, duration))
+        self._calls.append(Call("sleep", actor, duration))
 
     def post(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
-        self._find(_Call("post", actor, mailbox, message))
+        self._find(Call("post", actor, mailbox, message))
 
     def bequeath(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
-        self._find(_Call("bequeath", actor, mailbox, message))
+        self._find(Call("bequeath", actor, mailbox, message))
 
     def leave(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
-        self._find(_Call("leave", actor, mailbox, message))
+        self._find(Call("leave", actor, mailbox, message))
 
     def receive(self, actor: Actor, mailbox: Mailbox, timeout: float | None = None, *, finds: bool = True) -> None:
-        call = _Call("receive", actor, mailbox, timeout)
+        call = Call("receive", actor, mailbox, timeout)
         if finds:
             self._find(call)
         else:
             self._calls.append(call)
 
-    def _find(self, call: _Call) -> None:
+    def _find(self, call: Call) -> None:
         """Find a mailbox by its name, which is a call of its own, and then make the call."""
-        self._calls.append(_Call("find", call.actor, call))
+        self._calls.append(Call("find", call.actor, call))
 
     def execute(self, actor: Actor, task: Task, timeout: float | None = None) -> None:
-        self._calls.append(_Call("execute", actor, task, timeout))
+        self._calls.append(Call("execute", actor, task, timeout))
 
     def wait(self, actor: Actor, timeout: float | None) -> None:
-        self._calls.append(_Call("wait", actor, timeout))
+        self._calls.append(Call("wait", actor, timeout))
 
     def wake(self, actor: Actor) -> None:
         if actor.alarm is not None:
@@ -202,7 +144,7 @@ class ExactQueue(Queue):
     def kill(self, actor: Actor) -> None:
         actor.is_dead = True
         alarm = actor.alarm
-        if isinstance(alarm, _Action):
+        if isinstance(alarm, Action):
             self.machine.read_all(alarm.hosts, self.now)
             self._actions.pop(alarm.number, None)
         self._end_alarm(actor)
@@ -224,24 +166,24 @@ class ExactQueue(Queue):
 
     # Kernel calls
 
-    def _handle_spawn(self, call: _Call) -> None:
+    def _handle_spawn(self, call: Call) -> None:
         children = call.argument
         if children:
             self._ready.append(children.pop(0))
         self._ready.append(call if children else call.actor)
 
-    def _handle_pause(self, call: _Call) -> None:
+    def _handle_pause(self, call: Call) -> None:
         call.argument -= 1
         self._ready.append(call if call.argument > 0 else call.actor)
 
-    def _handle_read(self, call: _Call) -> None:
+    def _handle_read(self, call: Call) -> None:
         self.machine.read(call.argument[call.extra], self.now)
         self._ready.append(call)
 
-    def _handle_find(self, call: _Call) -> None:
+    def _handle_find(self, call: Call) -> None:
         self._ready.append(call.argument)
 
-    def _handle_cancel(self, call: _Call) -> None:
+    def _handle_cancel(self, call: Call) -> None:
         task = call.argument
         task.is_cancelled = True
         action = task.alarm
@@ -264,25 +206,25 @@ class ExactQueue(Queue):
                 self._ready.append(owner)
         self._failed = []
 
-    def _handle_sleep(self, call: _Call) -> None:
+    def _handle_sleep(self, call: Call) -> None:
         actor = call.actor
         actor.alarm = self._sleeping(actor, call.argument, actor)
 
-    def _handle_post(self, call: _Call) -> None:
-        self._ready.append(_Call("deliver", call.actor, self._posted(call)))
+    def _handle_post(self, call: Call) -> None:
+        self._ready.append(Call("deliver", call.actor, self._posted(call)))
 
-    def _handle_bequeath(self, call: _Call) -> None:
+    def _handle_bequeath(self, call: Call) -> None:
         self._posted(call)
 
-    def _handle_leave(self, call: _Call) -> None:
+    def _handle_leave(self, call: Call) -> None:
         self._posted(call)
         self._ready.append(call.actor)
 
-    def _posted(self, call: _Call) -> _Communication:
+    def _posted(self, call: Call) -> Communication:
         mailbox: Mailbox = call.argument
-        communication: _Communication | None = mailbox.receiver
+        communication: Communication | None = mailbox.receiver
         if communication is None:
-            communication = _Communication()
+            communication = Communication()
             mailbox.inbox.append(communication)
         mailbox.receiver = None
         communication.sender, communication.message = call.actor, call.extra
@@ -290,20 +232,20 @@ class ExactQueue(Queue):
             self._start_transfer(communication)
         return communication
 
-    def _handle_receive(self, call: _Call) -> None:
+    def _handle_receive(self, call: Call) -> None:
         mailbox: Mailbox = call.argument
         if mailbox.inbox:
             communication = mailbox.inbox.popleft()
             communication.receiver = call.actor
             self._start_transfer(communication)
         else:
-            communication = mailbox.receiver = _Communication()
+            communication = mailbox.receiver = Communication()
             communication.receiver = call.actor
         call.actor.message = None
-        self._ready.append(_Call("deliver", call.actor, communication, (mailbox, call.extra)))
+        self._ready.append(Call("deliver", call.actor, communication, (mailbox, call.extra)))
 
-    def _handle_deliver(self, call: _Call) -> None:
-        communication: _Communication = call.argument
+    def _handle_deliver(self, call: Call) -> None:
+        communication: Communication = call.argument
         actor = call.actor
         if communication.is_done:
             self._ready.append(actor)
@@ -313,25 +255,25 @@ class ExactQueue(Queue):
             mailbox, timeout = call.extra
             communication.timeout = self._timer(timeout, _ReceiveTimeout(communication, mailbox))
 
-    def _start_transfer(self, communication: _Communication) -> None:
+    def _start_transfer(self, communication: Communication) -> None:
         communication.is_started = True
         assert communication.sender is not None
         host = communication.sender.host
         self._working(message_task(self.machine, host), (host,) if host != MASTER else (), communication)
 
-    def _handle_execute(self, call: _Call) -> None:
+    def _handle_execute(self, call: Call) -> None:
         actor, task = call.actor, call.argument
         machine = self.machine
         if machine.has_energy and ((len(task.hosts) == 1 and self._executors(task) == 1) or not machine.quirks):
             machine.read_task(task, self.now)
         self._working(task, task.hosts, task)
-        self._ready.append(_Call("finish", actor, task, call.extra))
+        self._ready.append(Call("finish", actor, task, call.extra))
 
     @staticmethod
     def _executors(task: Task) -> int:
         return sum(len(weights) for host, weights in task.weights.items() if host in task.flops)
 
-    def _handle_finish(self, call: _Call) -> None:
+    def _handle_finish(self, call: Call) -> None:
         actor, task = call.actor, call.argument
         actor.in_time = True
         actor.alarm = None
@@ -342,7 +284,7 @@ class ExactQueue(Queue):
         if call.extra is not None:
             actor.alarm = self._timer(call.extra, _TaskTimeout(task))
 
-    def _handle_wait(self, call: _Call) -> None:
+    def _handle_wait(self, call: Call) -> None:
         actor = call.actor
         actor.in_time = True
         if actor.message is True:
@@ -353,9 +295,9 @@ class ExactQueue(Queue):
 
     # Steps
 
-    def _action(self, hosts: tuple[int, ...], meaning: Any) -> _Action:
+    def _action(self, hosts: tuple[int, ...], meaning: Any) -> Action:
         self._next += 1
-        action = self._actions[self._next] = _Action(self._next, hosts, meaning)
+        action = self._actions[self._next] = Action(self._next, hosts, meaning)
         return action
 
     def _working(self, task: Task, hosts: tuple[int, ...], meaning: Any) -> None:
@@ -370,19 +312,19 @@ class ExactQueue(Queue):
             if not task.weights:
                 task.rate = 1.0
 
-    def _sleeping(self, actor: Actor, duration: float, meaning: Any) -> _Action:
+    def _sleeping(self, actor: Actor, duration: float, meaning: Any) -> Action:
         action = self._action((actor.host,) if actor.host != MASTER else (), meaning)
         action.left = duration
         return action
 
-    def _timer(self, timeout: float, meaning: Any) -> _Timer:
+    def _timer(self, timeout: float, meaning: Any) -> Timer:
         self._next += 1
-        timer = self._timers[self._next] = _Timer(self._next, self.now + timeout, meaning)
+        timer = self._timers[self._next] = Timer(self._next, self.now + timeout, meaning)
         return timer
 
     def _end_alarm(self, actor: Actor) -> None:
         alarm, actor.alarm = actor.alarm, None
-        if isinstance(alarm, _Timer):
+        if isinstance(alarm, Timer):
             self._timers.pop(alarm.number, None)
 
     def settle(self) -> None:
@@ -450,7 +392,7 @@ class ExactQueue(Queue):
                 meaning.mailbox.receiver = None
                 self._ready_first(meaning.communication.receiver)
 
-    def _has_ended(self, action: _Action, delta: float) -> bool:
+    def _has_ended(self, action: Action, delta: float) -> bool:
         """Subtract a step from what is left of an action; whether nothing is left."""
         step()
         if action.is_sleep:
@@ -467,11 +409,11 @@ class ExactQueue(Queue):
             action.remains = 0.0
         return action.remains <= 0.0 and action.latency <= 0.0
 
-    def _begin_work(self, action: _Action) -> None:
+    def _begin_work(self, action: Action) -> None:
         assert action.task is not None
         self.machine.sharing.add(action.task)
 
-    def _end(self, action: _Action) -> None:
+    def _end(self, action: Action) -> None:
         meaning = action.meaning
         if action.task is not None:
             action.task.alarm = None
@@ -483,7 +425,7 @@ class ExactQueue(Queue):
                 self._end_alarm(owner)
                 self._ready_first(owner)
             meaning.owner = None
-        elif isinstance(meaning, _Communication):
+        elif isinstance(meaning, Communication):
             self._delivered(meaning)
         else:
             meaning.alarm = None
@@ -493,7 +435,7 @@ class ExactQueue(Queue):
         """An actor can run in the first round of this moment."""
         self._round.append(actor)
 
-    def _delivered(self, communication: _Communication) -> None:
+    def _delivered(self, communication: Communication) -> None:
         communication.is_done = True
         if communication.timeout is not None:
             self._timers.pop(communication.timeout.number, None)
@@ -527,7 +469,7 @@ class _ReceiveTimeout:
 
     __slots__ = ("communication", "mailbox")
 
-    def __init__(self, communication: _Communication, mailbox: Mailbox) -> None:
+    def __init__(self, communication: Communication, mailbox: Mailbox) -> None:
         self.communication = communication
         self.mailbox = mailbox
 

@@ -79,8 +79,10 @@ class FastQueue(Queue):
         return False
 
     def read(self, actor: Actor, hosts: Sequence[int]) -> bool:
-        self.machine.read_all(hosts, self.now)
-        return False
+        calls = self.machine.read_all(hosts, self.now)
+        if calls:
+            self.ready.append(actor)
+        return calls > 0
 
     def cancel(self, actor: Actor, task: Task) -> None:
         task.is_cancelled = True
