@@ -38,11 +38,12 @@ _TABLE: Final = (
           "one of the two."),
     _rule("message.unreadable", "error", "error", "The bytes are no message",
           "Batsim does not verify what it gets: binary replies that are empty, cut short or lack something make it "
-          "crash, and JSON that its parser refuses makes it abort. Write messages with `Message.to_binary` or "
-          "`Message.to_json`."),
+          "crash, and JSON that its parser refuses makes it abort. Write messages with a library of the protocol and "
+          "send all that it gives; in Python, that is `Message.to_binary` or `Message.to_json`."),
     _rule("message.unverified", "error", "warning", "The message is broken where Batsim does not look",
           "The flatbuffer is not valid, but this Batsim never looks at what is wrong with it. Other readers will. "
-          "Nothing that comes after it in the conversation is judged. Write messages with `Message.to_binary`."),
+          "Nothing that comes after it in the conversation is judged. Write messages with a library of the protocol "
+          "and send all that it gives; in Python, that is `Message.to_binary`."),
     # Turns and phases
     _rule("turn.order", "error", "error", "Spoken out of turn",
           "The two sides take turns strictly: Batsim's initialization data, the hello, then Batsim and the decision "

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import zmq
 
 from batprotocol.errors import DecodeError
-from batprotocol.sockets.endpoints import identity, is_ipv6, path_of, refuse_bad_endpoint
+from batprotocol.sockets.endpoints import LARGEST, identity, is_ipv6, path_of, refuse_bad_endpoint
 from batprotocol.sockets.link import NOW, Route, new_link
 
 __all__ = ["Channel"]
@@ -68,6 +68,7 @@ class Channel:
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket = self._context.socket(zmq.ROUTER)
         self._socket.linger = LINGER
+        self._socket.maxmsgsize = LARGEST
         self._socket.rcvtimeo = max(1, round(self.tick * 1000))
         self._socket.ipv6 = is_ipv6(endpoint)
         self._link = new_link(self._socket)

@@ -1,4 +1,4 @@
-"""What may be bound: endpoints that libzmq takes, and should not.
+"""What may be bound and sent: endpoints that libzmq takes, and should not, and how large a message can be.
 
 It binds another port than the one that was written, takes over the path that another program listens to, and deletes
 whatever file lies there. It must not know what is said at an endpoint.
@@ -12,7 +12,11 @@ import re
 import socket
 import stat
 
-__all__ = ["identity", "is_ipv6", "path_of", "refuse_bad_endpoint"]
+__all__ = ["LARGEST", "identity", "is_ipv6", "path_of", "refuse_bad_endpoint"]
+
+LARGEST = 2**28
+"""Bytes of a message, 256 MiB: a thousand times the largest one of a platform of 512 hosts. Of a peer that sends more,
+libzmq closes the connection, before there is memory for it."""
 
 LONGEST_IPC_PATH = 107
 LAST_PORT = 65535

@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 import zmq
 
 from batprotocol.errors import DecodeError, PeerGone, PeerSilent
+from batprotocol.sockets.endpoints import LARGEST
 
 __all__ = ["PATIENCE", "Requester"]
 
@@ -59,6 +60,7 @@ class Requester:
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket = self._context.socket(zmq.REQ)
         self._socket.linger = _LINGER
+        self._socket.maxmsgsize = LARGEST
         self._socket.rcvtimeo = round(_TICK * 1000)
         self._take = self._socket.recv
         self._give = super(zmq.Socket, self._socket).send  # pyzmq wraps it to take more arguments
@@ -107,7 +109,8 @@ class Requester:
             what = "answer" if self._is_connected else "listen"
             logger.warning("still waiting for %s to %s at %s", self._who, what, self.endpoint)
         if self._gone_since is not None and now - self._gone_since > _GRACE:
-            raise PeerGone(f"{self._who} at {self.endpoint} closed the connection without an answer")
+            reason = f"closed the connection without an answer, or with one of more than {LARGEST >> 20} MiB"
+            raise PeerGone(f"{self._who} at {self.endpoint} {reason}")
         if self.timeout is not None and now - began > self.timeout:
             if not self._is_connected:
                 raise PeerSilent(f"{self._who} did not listen at {self.endpoint} for {self.timeout:g} seconds")

@@ -26,6 +26,7 @@ from batprotocol.simulator import (
     load_library,
     simulate,
 )
+from batprotocol.sockets import requester
 from batprotocol.wire import frames
 
 PLATFORM = Platform.homogeneous(4)
@@ -138,6 +139,20 @@ def test_a_component_that_closes_the_connection_is_told_of() -> None:
     context.term()
 
 
+@pytest.mark.slow
+def test_a_reply_that_is_too_large_is_not_read(socket: zmq.Socket[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    """libzmq closes the connection when it has read its size."""
+    monkeypatch.setattr(requester, "LARGEST", 2**20)
+    thread = in_thread(socket, bytes(2**20 + 1))
+    with connect(endpoint_of(socket)) as component, pytest.raises(PeerGone, match="with one of more than 1 MiB"):
+        component.hello("")
+    thread.join()
+    thread = in_thread(socket, bytes(2**20))
+    with connect(endpoint_of(socket)) as component, pytest.raises(DecodeError):
+        component.hello("")
+    thread.join()
+
+
 @pytest.mark.parametrize("endpoint", ["", "nonsense", "tcp://", "http://127.0.0.1:1"])
 def test_what_is_no_endpoint_is_refused(endpoint: str) -> None:
     with pytest.raises(OSError, match="this is no endpoint"):
@@ -170,6 +185,7 @@ def test_a_component_in_a_library_decides_as_it_does_in_process(
         ("fail", PeerGone, "batsim_edc_init of .* it returned 7"),
         ("late", PeerGone, "batsim_edc_take_decisions of .* it returned 9"),
         ("junk", DecodeError, "JSON|expected"),
+        ("large", DecodeError, "gave 4,294,967,295 bytes, and a message has 268,435,456 at most"),
     ],
 )
 def test_libraries_that_fail_are_told_of(library: Path, init: str, error: type[Exception], message: str) -> None:

@@ -209,6 +209,23 @@ def test_a_scheduler_that_does_nothing_is_a_deadlock(tmp_path: Path, workload: P
 
 
 @pytest.mark.slow
+def test_numbers_stay_short_and_charts_can_be_written_anywhere(tmp_path: Path) -> None:
+    jobs = [{"id": "1", "subtime": 0, "res": 1, "profile": "d"}, {"id": "2", "subtime": 1, "res": 4, "profile": "d"}]
+    profiles = {"d": {"type": "DelayProfile", "delay": 1e300}}
+    path = tmp_path / "workload.json"
+    path.write_text(json.dumps({"nb_res": 4, "jobs": jobs, "profiles": profiles}))
+    program = [*PROGRAM, "simulate", FCFS, "-w", str(path)]
+    # Not in UTF-8: there is no locale of that name, and Python takes the encoding that it is told.
+    environment = {**ENVIRONMENT, "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(program, env=environment, capture_output=True, check=True)
+    text = done.stdout.decode("ascii")
+    assert re.search(r"^makespan +2e\+300 s$", text, re.MULTILINE)
+    assert "?" not in text
+    assert "#" in text
+    assert max(map(len, text.splitlines())) < 120
+
+
+@pytest.mark.slow
 def test_a_terminal_sees_how_far_it_is(tmp_path: Path) -> None:
     jobs = [{"id": str(n), "subtime": n, "res": 1, "profile": "d"} for n in range(600)]
     path = tmp_path / "workload.json"

@@ -28,6 +28,9 @@ typedef struct {
     int well;
 } Call;
 
+/* Bytes of a message: as many as sockets take (sockets/endpoints.py). */
+static const uint32_t LARGEST = UINT32_C(1) << 28;
+
 static object *guest, *decide; /* the scheduler with all that it needs, and its method for a message */
 static object *said;           /* holds the last reply until the next call */
 
@@ -197,10 +200,23 @@ run(void (*function)(void *), void *argument)
     }
 }
 
+static int
+fits(uint32_t size)
+{
+    if (size <= LARGEST) {
+        return 1;
+    }
+    tell("Batsim says %lu bytes at once, and at most %lu are read", (unsigned long)size, (unsigned long)LARGEST);
+    return 0;
+}
+
 EXPORTED uint8_t
 batsim_edc_init(const uint8_t *data, uint32_t size, uint32_t *flags, uint8_t **reply, uint32_t *reply_size)
 {
     Call call = {.data = data, .size = size};
+    if (!fits(size)) {
+        return 1;
+    }
     if (!stack_make()) {
         tell("there is not enough memory for a stack");
         return 1;
@@ -225,7 +241,7 @@ EXPORTED uint8_t
 batsim_edc_take_decisions(const uint8_t *data, uint32_t size, uint8_t **reply, uint32_t *reply_size)
 {
     Call call = {.data = data, .size = size};
-    if (guest) {
+    if (guest && fits(size)) {
         run(take_decisions, &call);
     }
     *reply = call.reply;

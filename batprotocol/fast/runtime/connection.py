@@ -54,6 +54,9 @@ WINDOW: Final = 20
 LARGEST: Final = 268_435_455 - 65_600
 """Bytes that a payload can have, by MQTT, with the longest topic beside it."""
 
+PACKET: Final = 2**24
+"""Bytes of what brokers may send: four times what is read (`fast.wire`). They drop what is larger."""
+
 _Connection = TypeVar("_Connection", bound="Connection")
 
 
@@ -151,7 +154,9 @@ class Connection:
         if self._will is not None:
             client.will_set(self._will.topic, self._will.payload, self._will.qos)
         client.max_inflight_messages_set(0)  # it is this class that waits
-        client.connect_async(self.broker.host, self.broker.port, KEEPALIVE, properties=_expiry("CONNECT", SESSION))
+        properties = _expiry("CONNECT", SESSION)
+        properties.MaximumPacketSize = PACKET
+        client.connect_async(self.broker.host, self.broker.port, KEEPALIVE, properties=properties)
         client.on_socket_open = _send_at_once
         client.on_connect = self._greeted
         client.on_subscribe = self._subscribed

@@ -13,6 +13,7 @@ from typing import Any
 
 from batprotocol.errors import DecodeError, PeerGone
 from batprotocol.model import Message
+from batprotocol.sockets.endpoints import LARGEST
 from batprotocol.wire import FORMATS, frames
 
 __all__ = ["LibraryComponent", "RawLibrary", "load_library"]
@@ -83,6 +84,8 @@ class RawLibrary:
             raise PeerGone(f"{name} of {self.path} failed: it returned {status}")
         if not reply:
             raise DecodeError(f"{name} of {self.path} gave no reply")
+        if size.value > LARGEST:
+            raise DecodeError(f"{name} of {self.path} gave {size.value:,} bytes, and a message has {LARGEST:,} at most")
         return ctypes.string_at(reply, size.value)  # a copy: the library owns the buffer until the next call
 
     def close(self) -> None:

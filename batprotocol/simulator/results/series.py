@@ -74,7 +74,7 @@ class StepSeries:
         for bin in range(_BINS):
             level += self._steps[bin]
             totals.append(totals[-1] + self._areas[bin] + level * self._width)
-        edges = [self._total(totals, until * part / count) for part in range(count + 1)]
+        edges = [self._total(totals, until * (part / count)) for part in range(count + 1)]
         length = until / count
         return [(edges[part + 1] - edges[part]) / length if length > 0 else 0.0 for part in range(count)]
 
@@ -85,4 +85,4 @@ class StepSeries:
         bin = int(time / self._width)
         begin = bin * self._width
         length = min(begin + self._width, self._end) - begin
-        return totals[bin] + (totals[bin + 1] - totals[bin]) * (time - begin) / length
+        return totals[bin] + (totals[bin + 1] - totals[bin]) * ((time - begin) / length)

@@ -45,10 +45,10 @@ class Summary:
         if self.end is not None:
             yield Text()
             columns = min(max(options.max_width - _MARGIN, 10), _WIDEST)
-            yield _charts(self.utilisation(columns), self.queue(columns), duration(self.end))
+            yield _charts(self.utilisation(columns), self.queue(columns), duration(self.end), options.encoding)
 
 
-def _charts(utilisation: list[float], queue: list[float], end: str) -> Table:
+def _charts(utilisation: list[float], queue: list[float], end: str, encoding: str) -> Table:
     highest = max(*utilisation, 1.0)
     most = max(queue)
     axis = Text("0 s".ljust(len(queue) - len(end)) + end, style="dim", no_wrap=True)
@@ -56,14 +56,14 @@ def _charts(utilisation: list[float], queue: list[float], end: str) -> Table:
     table.add_column(justify="right", style="dim", no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_row("", Text("utilisation", style="bold"))
-    _add_chart(table, utilisation, highest, f"{highest:.0%}", "green")
+    _add_chart(table, utilisation, highest, f"{highest:.0%}", "green", encoding)
     table.add_row("", axis)
     table.add_row("", Text("jobs waiting", style="bold"))
-    _add_chart(table, queue, most or 1.0, f"{most:.3g}", "yellow")
+    _add_chart(table, queue, most or 1.0, f"{most:.3g}", "yellow", encoding)
     table.add_row("", axis)
     return table
 
 
-def _add_chart(table: Table, values: Sequence[float], highest: float, label: str, style: str) -> None:
-    for row, line in enumerate(chart(values, highest, _HEIGHT)):
+def _add_chart(table: Table, values: Sequence[float], highest: float, label: str, style: str, encoding: str) -> None:
+    for row, line in enumerate(chart(values, highest, _HEIGHT, encoding)):
         table.add_row(label if row == 0 else "0" if row == _HEIGHT - 1 else "", Text(line, style=style))

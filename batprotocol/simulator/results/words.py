@@ -7,31 +7,50 @@ from collections.abc import Sequence
 __all__ = ["chart", "duration", "joules", "ratio"]
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
+_ASCII = " .:-=+*%#"
+_DIGITS = 1e15
+"""From there on, numbers are not written out: a double has no more digits, and who reads them neither."""
 _UNITS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 
 
-def chart(values: Sequence[float], highest: float, height: int) -> list[str]:
+def chart(values: Sequence[float], highest: float, height: int, encoding: str = "utf-8") -> list[str]:
     """Bars of these values, `highest` being as high as the chart, as lines of text from the top down.
 
     >>> chart([0, 0.5, 1], 1.0, 2)
     ['  █', ' ██']
+    >>> chart([0, 0.5, 1], 1.0, 2, "ascii")
+    ['  #', ' ##']
     """
-    levels = [min(max(round(value / highest * height * 8), 0), height * 8) for value in values]
-    return ["".join(_BLOCKS[min(max(level - 8 * row, 0), 8)] for level in levels) for row in reversed(range(height))]
+    blocks = _BLOCKS if _can_write(_BLOCKS, encoding) else _ASCII
+    # What is no number, for a sum has left the range of doubles, has no bar.
+    levels = [round(min(max(0.0, value / highest), 1.0) * height * 8) for value in values]
+    return ["".join(blocks[min(max(level - 8 * row, 0), 8)] for level in levels) for row in reversed(range(height))]
+
+
+def _can_write(text: str, encoding: str) -> bool:
+    try:
+        text.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
 
 
 def ratio(value: float) -> str:
-    """A ratio with three digits, or more where they count."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    """A ratio with three digits, or more where they count.
+
+    >>> ratio(1.2345), ratio(12345.6), ratio(1e300)
+    ('1.23', '12,346', '1e+300')
+    """
+    return f"{value:,.0f}" if 100 <= value < _DIGITS else f"{value:.3g}"
 
 
 def duration(seconds: float) -> str:
     """Seconds, and from a minute on what they are in larger units.
 
-    >>> duration(12.3456), duration(5400)
-    ('12.3 s', '5,400 s (1.5 h)')
+    >>> duration(12.3456), duration(5400), duration(1e300)
+    ('12.3 s', '5,400 s (1.5 h)', '1e+300 s')
     """
-    if abs(seconds) < 60:
+    if not 60 <= abs(seconds) < _DIGITS:
         return f"{seconds:.3g} s"
     factor, unit = next((factor, unit) for factor, unit in _UNITS if abs(seconds) >= factor)
     return f"{seconds:,.0f} s ({seconds / factor:.3g} {unit})"

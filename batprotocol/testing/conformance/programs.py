@@ -22,6 +22,7 @@ import zmq
 
 from batprotocol.errors import ProtocolError
 from batprotocol.model import Message, SimulationEndsEvent
+from batprotocol.sockets.endpoints import LARGEST
 from batprotocol.testing.conformance.rules import Misconduct
 from batprotocol.testing.conformance.talks import BATSIM, Talk, Target, Timeouts
 from batprotocol.wire import FORMATS, frames
@@ -59,6 +60,7 @@ class _WireTalk(Talk):
         self._gone_since: float | None = None
         self._socket = context.socket(zmq.DEALER)
         self._socket.linger = 0
+        self._socket.maxmsgsize = LARGEST
         self._socket.reconnect_ivl = _RECONNECT
         self._monitor = self._socket.get_monitor_socket(zmq.EVENT_CONNECTED | zmq.EVENT_DISCONNECTED)
         try:
