@@ -6,23 +6,36 @@ import itertools
 
 import pytest
 
-from batprotocol.campaigns.entities import cycle, failures, forecasting, nikita, scheduler
+from batprotocol.campaigns.entities import (
+    cycle,
+    failures,
+    forecasting,
+    metascheduler,
+    nikita,
+    regulators,
+    runner,
+    scheduler,
+    updator,
+)
 from batprotocol.campaigns.model import (
     Campaign,
     CampaignStatus,
     Cluster,
     ClusterProperties,
     Durations,
+    Event,
     Forecast,
     Grid,
     GridStatus,
     Job,
     JobState,
     KillReason,
+    Observation,
     Progress,
     RemoteEvent,
     RemoteJob,
     Settings,
+    TapState,
     TaskState,
 )
 
@@ -119,3 +132,47 @@ def test_an_epilogue_comes_once_when_all_is_over(
     decisions = cycle.decide(grid, Settings(), lambda campaign, cluster, many: [])
     epilogues = [each for each in decisions.submissions if each.tag == "epilogue"]
     assert len(epilogues) == ((pending, active, used, done) == (0, 0, ("a",), ()))
+
+
+@pytest.mark.parametrize("replica", [False, True])
+@pytest.mark.parametrize("type", ["best-effort", "normal"])
+def test_copies_give_way(type: str, replica: bool) -> None:
+    properties = ClusterProperties(cluster="a", exec_file="x", type=type, resources="/cpu=3")
+    of = Campaign(id=1, user="u", name="n", clusters=(properties,))
+    found = runner.submission(of, "a", [4, 2], replica=replica)
+    assert (found.tasks, found.replica, found.weight) == ((4, 2), replica, 3)
+    assert found.best_effort == (replica or type == "best-effort")
+
+
+@pytest.mark.parametrize(
+    ("class_", "cluster", "code", "told"),
+    [
+        ("cluster", "a", "TIMEOUT", False),  # it is known already
+        ("cluster", "a", "SSL_ERROR", True),
+        ("cluster", "a", "BLACKLIST", True),
+        ("cluster", "b", "TIMEOUT", True),
+        ("campaign", "a", "TIMEOUT", True),
+        ("job", "a", "TIMEOUT", True),
+    ],
+)
+def test_a_trouble_is_told_once(class_: str, cluster: str, code: str, told: bool) -> None:
+    event = Event(id=3, class_=class_, code=code, cluster=cluster)
+    seen = Observation(cluster="a", error="TIMEOUT")
+    events = updator.update([], [seen], now=1.0, open_events=[event]).events
+    assert [(each.code, each.cluster) for each in events] == ([("TIMEOUT", "a")] if told else [])
+
+
+@pytest.mark.parametrize("state", [state for state in JobState if not state.ended])
+def test_a_tap_is_closed_while_jobs_wait_on_the_cluster(state: JobState) -> None:
+    jobs = (Job(id=1, campaign=1, task=1, cluster="a", state=state),)
+    grid = Grid(
+        now=100.0,
+        clusters=(Cluster(name="a"),),
+        gridstatus=(GridStatus(cluster="a", max=10, free=9),),
+        campaigns=(CampaignStatus(campaign=campaign(), total=9, pending=8, active=1),),
+        jobs=jobs,
+    )
+    settings = Settings(regulator="rate", strategy="priority")
+    couples = metascheduler.couples(grid, settings)
+    found = regulators.REGULATORS["rate"](grid, settings, couples, ())
+    assert [tap.state for tap in found.taps] == [TapState.CLOSED if state is JobState.REMOTE_WAITING else TapState.OPEN]

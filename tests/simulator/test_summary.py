@@ -7,6 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
+from batprotocol.simulator.results import words
 from batprotocol.simulator.results.summary import Summary
 
 WITHOUT_ENGINE = True
@@ -117,3 +118,44 @@ def test_names_and_titles_stand_out() -> None:
         assert f"\x1b[1m{title}" in text
         assert f"\x1b[{colour}m█" in text
     assert text.count("\x1b[2m") >= 6  # labels and axes are dim
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [
+        (0.0, "0 J"),
+        (999.0, "999 J"),
+        (1e3, "1 kJ"),
+        (-1e3, "-1 kJ"),
+        (999_999.0, "1e+03 kJ"),
+        (1e6, "1 MJ"),
+        (999_999_999.0, "1e+03 MJ"),
+        (1e9, "1 GJ"),
+        (999_999_999_999.0, "1e+03 GJ"),
+        (1e12, "1 TJ"),
+    ],
+)
+def test_joules(amount: float, text: str) -> None:
+    assert words.joules(amount) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0, "0 s"),
+        (59.9, "59.9 s"),
+        (60.0, "60 s (1 min)"),
+        (-60.0, "-60 s (-1 min)"),
+        (3599.0, "3,599 s (60 min)"),
+        (3600.0, "3,600 s (1 h)"),
+        (86_399.0, "86,399 s (24 h)"),
+        (86_400.0, "86,400 s (1 d)"),
+    ],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert words.duration(seconds) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(99.9, "99.9"), (100.0, "100"), (1234.5, "1,234"), (0.12345, "0.123")])
+def test_ratios(value: float, text: str) -> None:
+    assert words.ratio(value) == text
