@@ -28,7 +28,7 @@ __all__ = ["simulate"]
     metavar="FILE",
     multiple=True,
     type=click.Path(readable=False, path_type=str),
-    help="A workload: Batsim's JSON, or .swf and .swf.gz of the Parallel Workloads Archive. Can be repeated.",
+    help="A workload: Batsim's JSON, .swf or .swf.gz, a part of one, or lublin:HOSTS?jobs=N. Can be repeated.",
 )
 @click.option(
     "--events",

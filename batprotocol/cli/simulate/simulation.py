@@ -36,9 +36,9 @@ from batprotocol.simulator import (
     Workload,
     connect,
     load_library,
+    named_workload,
     platform_for,
     read_platform,
-    read_workload,
     simulate,
     write_real_execution,
 )
@@ -107,7 +107,7 @@ def run(
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
     console_output = Output()
     given = [
-        read_workload(path, name=f"w{number}", compositions=rules == "protocol", quirks=quirks, lazy=lazy)
+        named_workload(path, name=f"w{number}", compositions=rules == "protocol", quirks=quirks, lazy=lazy)
         for number, path in enumerate(workloads or ([] if events else [EXAMPLE_WORKLOAD]))
     ]
     for workload in given:

@@ -9,20 +9,22 @@ fault before anything runs:
   hosts apart and numbers them.
 - `read_workload`: jobs go into `columns`, or stay in a `job_file`; `json_stream`, `profiles_json`, `compact_json` and
   `traces` serve `workload_json`, and `quick_floats` read numbers as Batsim does; `swf` reads the archive's format.
-  `reading` finds out which of them a file needs.
+  `reading` finds out which of them a file needs, `lublin` draws jobs by chance, and `windows` cuts parts out.
 - `read_external_events`: `event_lists`, in the order of `unstable` with Batsim's quirks.
 """
 
 from batprotocol.simulator.inputs.event_lists import read_external_events
 from batprotocol.simulator.inputs.events import ExternalEventList, TimedEvent
 from batprotocol.simulator.inputs.hosts import Host, Role, SleepPState, Watts
+from batprotocol.simulator.inputs.lublin import lublin_workload
 from batprotocol.simulator.inputs.machines import HOST_LIMIT, platform_for
 from batprotocol.simulator.inputs.network import LOOPBACK, NO_ROUTE, Link, Route
 from batprotocol.simulator.inputs.platform import Platform
 from batprotocol.simulator.inputs.platform_xml import read_platform
-from batprotocol.simulator.inputs.reading import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, read_workload
+from batprotocol.simulator.inputs.reading import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, named_workload, read_workload
 from batprotocol.simulator.inputs.swf import read_swf
 from batprotocol.simulator.inputs.traces import read_traces
+from batprotocol.simulator.inputs.windows import window
 from batprotocol.simulator.inputs.workload import StaticJob, Submission, Usage, Workload, WorkloadProfile
 
 __all__ = [
@@ -45,10 +47,13 @@ __all__ = [
     "Watts",
     "Workload",
     "WorkloadProfile",
+    "lublin_workload",
+    "named_workload",
     "platform_for",
     "read_external_events",
     "read_platform",
     "read_swf",
     "read_traces",
     "read_workload",
+    "window",
 ]

@@ -94,6 +94,7 @@ class JobColumns(JobTable):
         self._profiles = array("I")
         self._profile_names: list[str] = []
         self._extra_data: dict[int, str] = {}
+        self._extra_texts: dict[str, str] = {}
         self._order: array[int] | None = None
 
     def __len__(self) -> int:
@@ -107,7 +108,7 @@ class JobColumns(JobTable):
         if number == len(self._profile_names):
             self._profile_names.append(profile)
         if extra_data is not None:
-            self._extra_data[row] = extra_data
+            self._extra_data[row] = self._extra_texts.setdefault(extra_data, extra_data)  # each text is kept once
         self._resources.append(resources)
         self._ids += id.encode()
         self._ends.append(len(self._ids))

@@ -9,8 +9,10 @@ What becomes of the fields (-1 stands for unknown everywhere):
 - 8, requested number of processors, or, if unknown, 5, the number that it was given: the resources that the job asks
   for, one host each. Jobs with neither, or with 0, are skipped.
 - 9, requested time: the walltime; without one if unknown or 0.
+- 12, user, and 13, group: the extra data `{"user":12,"group":3}`, if known.
 
-The other fields are not used. Header comments (`;`) are read for `MaxProcs` or `MaxNodes`, the size of the machine.
+The other fields are not used; there may be more than eighteen. Jobs may be in any order of time. Header comments (`;`)
+are read for `MaxProcs`, or without it `MaxNodes`: the size of the machine.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from io import BufferedReader
+from typing import NamedTuple
 
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile
@@ -33,26 +36,37 @@ __all__ = ["read_swf"]
 
 _FIELDS = 18
 _USED = 9  # fields at least: a line may end after the requested time
+_USER, _GROUP = 12, 13
 _LONGEST_LINE = 1 << 16
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{0,15})?")
 _HEADER = re.compile(r";\s*(MaxProcs|MaxNodes)\s*:\s*([0-9]{1,9})\b")
 _UNKNOWN = -1.0
 
 
-def read_swf(path: str | os.PathLike[str], *, name: str = "w0", lazy: bool = False) -> Workload:
+def read_swf(
+    path: str | os.PathLike[str],
+    *,
+    name: str = "w0",
+    lazy: bool = False,
+    larger: bool = False,
+    runtime_limits: bool = False,
+) -> Workload:
     """The workload of a file in the Standard Workload Format, compressed by gzip or not; see above for what is in it.
 
     Args:
         path: the file; compressed if its first bytes say so, whatever its name.
         name: the workload's name.
         lazy: whether jobs stay in the file, and are read again as they are needed; they must be sorted for that.
+        larger: whether jobs ask for the larger one of the fields 5 and 8, as some published tables have it.
+        runtime_limits: whether the run time is the walltime of jobs that have none; they end then in any case.
 
     Raises:
         InputError: a line is no job; with file, line and field.
         OSError: the file cannot be read.
     """
     filename = os.path.abspath(path)
-    jobs = JobFile(_Rows(filename)) if lazy else JobColumns()
+    reading = _Reading(larger, runtime_limits)
+    jobs = JobFile(_Rows(filename, reading)) if lazy else JobColumns()
     profiles: dict[str, WorkloadProfile] = {}
     header: dict[str, int] = {}
     lines = 0
@@ -68,7 +82,7 @@ def read_swf(path: str | os.PathLike[str], *, name: str = "w0", lazy: bool = Fal
                 continue
             lines += 1
             try:
-                job = _job(words)
+                job = _job(words, reading)
                 if job is None:
                     continue
                 if job.profile not in profiles:
@@ -87,12 +101,23 @@ def read_swf(path: str | os.PathLike[str], *, name: str = "w0", lazy: bool = Fal
     return workload
 
 
+class _Reading(NamedTuple):
+    """What is read of a line where there is a choice."""
+
+    larger: bool
+    runtime_limits: bool
+
+
 class _Rows(Rows):
     """How jobs are read from a file again."""
 
+    def __init__(self, filename: str, reading: _Reading) -> None:
+        super().__init__(filename)
+        self.reading = reading
+
     def read(self, place: int) -> Iterator[JobRecord]:
         for _, _, line in _lines(self.filename, place):
-            job = None if line.startswith(";") or not line.strip() else _job(line.split())
+            job = None if line.startswith(";") or not line.strip() else _job(line.split(), self.reading)
             if job is not None:
                 yield job
 
@@ -116,9 +141,9 @@ def _lines(filename: str, place: int = 0) -> Iterator[tuple[int, int, str]]:
             raise InputError(f"the compressed file is damaged: {error}", file=filename, line=number + 1) from None
 
 
-def _job(words: list[str]) -> JobRecord | None:
+def _job(words: list[str], reading: _Reading) -> JobRecord | None:
     """The job of a line, or None if it cannot run."""
-    if not _USED <= len(words) <= _FIELDS:
+    if len(words) < _USED:
         raise InputError(f"a job has {_FIELDS} fields, but this line has {len(words)}")
     job = _field(words, 1, "job number")
     submitted = _field(words, 2, "submit time")
@@ -126,7 +151,7 @@ def _job(words: list[str]) -> JobRecord | None:
     allocated = _field(words, 5, "number of allocated processors")
     requested = _field(words, 8, "requested number of processors")
     walltime = _field(words, 9, "requested time")
-    processors = requested if requested > 0 else allocated
+    processors = max(requested, allocated) if reading.larger or requested <= 0 else requested
     if processors != math.floor(processors) or processors > MOST_RESOURCES:
         raise InputError(f"expected a whole number of processors, got {processors}", "field 8")
     if job != math.floor(job) or job < 0:
@@ -134,8 +159,18 @@ def _job(words: list[str]) -> JobRecord | None:
     if runtime <= 0 or processors <= 0:
         return None
     time = 0.0 if submitted == _UNKNOWN else submitted
-    limit = walltime if walltime > 0 else None
-    return JobRecord(str(int(job)), time, int(processors), f"delay{words[3]}", limit, None)
+    limit = walltime if walltime > 0 else runtime if reading.runtime_limits else None
+    return JobRecord(str(int(job)), time, int(processors), f"delay{words[3]}", limit, _people(words))
+
+
+def _people(words: list[str]) -> str | None:
+    """Who submitted a job, as JSON; None if that is not known."""
+    known = []
+    for number, what in ((_USER, "user"), (_GROUP, "group")):
+        who = _field(words, number, what) if len(words) >= number else _UNKNOWN
+        if who >= 0:
+            known.append(f'"{what}":{int(who)}')
+    return "{" + ",".join(known) + "}" if known else None
 
 
 def _field(words: list[str], number: int, meaning: str) -> float:

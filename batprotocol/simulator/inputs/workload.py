@@ -6,6 +6,7 @@ megabytes however long the simulation runs. It must not know of files.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -24,7 +25,7 @@ from batprotocol.model import (
 from batprotocol.model.value import Value
 from batprotocol.simulator.inputs.columns import JobColumns, JobTable
 
-__all__ = ["StaticJob", "Submission", "Usage", "Workload", "WorkloadProfile", "local_name"]
+__all__ = ["StaticJob", "Submission", "Usage", "Workload", "WorkloadProfile", "local_name", "user_of"]
 
 MOST_RESOURCES = 2**32 - 1
 
@@ -200,6 +201,17 @@ class Workload:
         other._profile_ids = {given: f"{name}!{given}" for given in self._profile_ids}
         return other
 
+    def with_jobs(self, jobs: JobTable) -> Workload:
+        """A workload of other jobs with these profiles, for a machine of the same size.
+
+        Raises:
+            InputError: two jobs have one id, or a profile does not exist.
+        """
+        local = {name[len(self.name) + 1 :]: _local(profile, self.name) for name, profile in self.profiles.items()}
+        made = Workload.of_columns(self.name, self.filename, local, jobs, resource_count=self.resource_count)
+        made.skipped = self.skipped
+        return made
+
     def __len__(self) -> int:
         return len(self._columns)
 
@@ -219,6 +231,21 @@ class Workload:
     def __iter__(self) -> Iterator[Submission]:
         return map(self.__getitem__, range(len(self)))
 
+    def users(self) -> dict[str, str | int]:
+        """Who submitted each job, by its full name: the `user` of its extra data, where these are a JSON object."""
+        found: dict[str, str | int] = {}
+        known: dict[str, str | int | None] = {}
+        for _, id, job in self:
+            text = job.extra_data
+            if text is None:
+                continue
+            if text not in known:
+                known[text] = user_of(text)
+            user = known[text]
+            if user is not None:
+                found[id] = user
+        return found
+
     @property
     def referenced_profiles(self) -> frozenset[str]:
         """The full names of the profiles that a job or another profile of the workload uses."""
@@ -236,6 +263,22 @@ class Workload:
     def __repr__(self) -> str:
         origin = f" from {self.filename}" if self.filename else ""
         return f"<Workload {self.name} of {len(self)} jobs and {len(self.profiles)} profiles{origin}>"
+
+
+def user_of(extra_data: str | None) -> str | int | None:
+    """The user that a job's extra data name: the key `user` of a JSON object; None if there is none.
+
+    >>> user_of('{"user":12,"group":3}'), user_of("free text")
+    (12, None)
+    """
+    if not extra_data or '"user"' not in extra_data:
+        return None
+    try:
+        given = json.loads(extra_data)
+    except (ValueError, RecursionError):
+        return None
+    user = given.get("user") if isinstance(given, dict) else None
+    return user if isinstance(user, str | int) and not isinstance(user, bool) else None
 
 
 def local_name(given: str, workload: str) -> str:

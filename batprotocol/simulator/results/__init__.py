@@ -1,11 +1,19 @@
 """The results of a simulation.
 
 `observing` has the values that a simulation reports while it runs, and who takes them: `files` writes Batsim's result
-files, `statistics` (with `series`) keeps the numbers worth having, and `result` tells them in the end, in `words` and
-in a `summary` with charts.
+files, `statistics` (with `series`) keeps the numbers worth having, `metrics` has those of the field, and `result` tells
+them in the end, in `words` and in a `summary` with charts.
 """
 
 from batprotocol.simulator.results.files import ResultFiles, read_jobs, write_real_execution
+from batprotocol.simulator.results.metrics import (
+    Distribution,
+    Metrics,
+    bounded_slowdown,
+    jain_index,
+    measured,
+    per_processor_bounded_slowdown,
+)
 from batprotocol.simulator.results.observing import (
     EnergyRow,
     JobRow,
@@ -19,10 +27,12 @@ from batprotocol.simulator.results.result import JobRows, Result
 from batprotocol.simulator.results.statistics import Statistics
 
 __all__ = [
+    "Distribution",
     "EnergyRow",
     "JobRow",
     "JobRows",
     "MachineStatesRow",
+    "Metrics",
     "Observer",
     "Observers",
     "PStateRow",
@@ -30,6 +40,10 @@ __all__ = [
     "ResultFiles",
     "Statistics",
     "Totals",
+    "bounded_slowdown",
+    "jain_index",
+    "measured",
+    "per_processor_bounded_slowdown",
     "read_jobs",
     "write_real_execution",
 ]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from batprotocol.model import FinalJobState
 from batprotocol.simulator.results.files import read_jobs
+from batprotocol.simulator.results.metrics import TAU, Metrics, measured
 from batprotocol.simulator.results.observing import JobRow, Observer, Totals
 from batprotocol.simulator.results.statistics import Statistics
 from batprotocol.simulator.results.words import duration, joules, ratio
@@ -132,6 +133,45 @@ class Result:
         return self._statistics.slowdown.maximum
 
     @property
+    def mean_bounded_slowdown(self) -> float:
+        """`max(1, turnaround / max(execution time, 10 s))`, the mean over the jobs that ran; NaN if none did."""
+        return self._statistics.bounded_slowdown.mean(self.nb_jobs_finished)
+
+    @property
+    def max_bounded_slowdown(self) -> float:
+        """The largest bounded slowdown."""
+        return self._statistics.bounded_slowdown.maximum
+
+    def metrics(
+        self,
+        *,
+        tau: float = TAU,
+        users: Mapping[str, object] | None = None,
+        wide: int | None = None,
+        long: float | None = None,
+    ) -> Metrics:
+        """The metrics of the field, of all jobs that ran; it goes through `jobs` once.
+
+        Args:
+            tau: the bound of bounded slowdowns, in seconds.
+            users: who submitted each job, by its full name, for fairness, such as `workload.users()`.
+            wide: with `long`: measure wide jobs, on more hosts than this, and narrow ones apart, too.
+            long: with `wide`: measure long jobs, which ran for more seconds than this, and short ones apart, too.
+
+        Raises:
+            InputError: an argument is out of its range.
+        """
+        return measured(
+            self.jobs,
+            self.host_count,
+            tau=tau,
+            users=users,
+            consumed_joules=self.consumed_joules,
+            wide=wide,
+            long=long,
+        )
+
+    @property
     def utilisation(self) -> float:
         """Host-seconds of all jobs / (hosts x makespan); above 1 where jobs shared hosts. 0 if nothing ran."""
         capacity = self.host_count * self._statistics.last_finish
@@ -164,6 +204,10 @@ class Result:
                 ("makespan", duration(self.makespan)),
                 ("waiting time", f"{duration(self.mean_waiting_time)} mean, {duration(self.max_waiting_time)} at most"),
                 ("slowdown", f"{ratio(self.mean_slowdown)} mean, {ratio(self.max_slowdown)} at most"),
+                (
+                    "bounded slowdown",
+                    f"{ratio(self.mean_bounded_slowdown)} mean, {ratio(self.max_bounded_slowdown)} at most",
+                ),
                 (
                     "turnaround time",
                     f"{duration(self.mean_turnaround_time)} mean, {duration(self.max_turnaround_time)} at most",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from batprotocol.model import FinalJobState
+from batprotocol.simulator.results.metrics import bounded_slowdown
 from batprotocol.simulator.results.observing import JobRow, Observer, Totals
 from batprotocol.simulator.results.series import StepSeries
 
@@ -34,7 +35,8 @@ class Statistics(Observer):
 
     Attributes:
         counts: how many jobs ended in each `FinalJobState`.
-        waiting, slowdown, turnaround: total and maximum over the jobs that ran, in seconds (slowdown: without unit).
+        waiting, slowdown, bounded_slowdown, turnaround: total and maximum over the jobs that ran, in seconds (but
+            slowdowns, which have no unit).
         first_submission: the earliest submission of a job that ran, in seconds, or infinite.
         last_finish: the last end of a job, in seconds, or 0.
         computing: hosts in use over time; a host with two jobs counts twice.
@@ -47,6 +49,7 @@ class Statistics(Observer):
         self.waiting = _Spread()
         self.slowdown = _Spread()
         self.turnaround = _Spread()
+        self.bounded_slowdown = _Spread()
         self.first_submission = math.inf
         self.last_finish = 0.0
         self.computing = StepSeries()
@@ -63,6 +66,7 @@ class Statistics(Observer):
         self.waiting.add(start - submission)
         self.turnaround.add(turnaround)
         self.slowdown.add(turnaround / runtime)
+        self.bounded_slowdown.add(bounded_slowdown(turnaround, runtime))
         if submission < self.first_submission:
             self.first_submission = submission
         if finish > self.last_finish:

@@ -1,0 +1,56 @@
+"""Parts of workloads: the jobs of a sequence, or of a window of time."""
+
+from __future__ import annotations
+
+from batprotocol.errors import InputError, shown
+from batprotocol.simulator.inputs.columns import JobColumns
+from batprotocol.simulator.inputs.workload import Workload
+
+__all__ = ["window"]
+
+
+def window(
+    workload: Workload,
+    *,
+    first: int = 0,
+    last: int | None = None,
+    begin: float | None = None,
+    end: float | None = None,
+    shifted: bool = False,
+) -> Workload:
+    """Some of a workload's jobs.
+
+    Args:
+        workload: the workload; jobs are in the order of its submissions.
+        first: the number of the first job, from 0 on.
+        last: the number of the last job; None: all that follow.
+        begin: only jobs that are submitted then or later, in seconds.
+        end: only jobs that are submitted before that, in seconds.
+        shifted: whether times are counted from the first of these jobs.
+
+    Raises:
+        InputError: a bound is negative, or above the other one.
+
+    >>> from batprotocol.model import DelayProfile
+    >>> from batprotocol.simulator import StaticJob, Workload
+    >>> whole = Workload([StaticJob(str(n), 10.0 * n, 1, DelayProfile(5.0)) for n in range(5)])
+    >>> [submission.id for submission in window(whole, first=1, last=3)]
+    ['w0!1', 'w0!2', 'w0!3']
+    >>> [submission.time for submission in window(whole, begin=20, shifted=True)]
+    [0.0, 10.0, 20.0]
+    """
+    if first < 0 or (last is not None and last < first) or (begin is not None and end is not None and end < begin):
+        raise InputError(f"expected 0 <= first <= last and begin <= end, got {shown((first, last, begin, end))}")
+    jobs = JobColumns()
+    cut = len(workload.name) + 1
+    start: float | None = None
+    for place in range(first, len(workload) if last is None else min(last + 1, len(workload))):
+        time, id, job = workload[place]
+        if begin is not None and time < begin:
+            continue
+        if end is not None and time >= end:
+            break
+        if start is None:
+            start = time if shifted else 0.0
+        jobs.append(id[cut:], time - start, job.resource_request, job.profile_id[cut:], job.walltime, job.extra_data)
+    return workload.with_jobs(jobs)

@@ -1,0 +1,289 @@
+"""The metrics of the field, of the rows of jobs that have ended: how long jobs waited, and how well hosts were used.
+
+Each has its definition and source where it stands. All are over the jobs that ran; rejected ones only count as such.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from batprotocol.errors import InputError, shown
+from batprotocol.simulator.results.observing import JobRow
+
+__all__ = [
+    "TAU",
+    "Distribution",
+    "JobTimes",
+    "Metrics",
+    "bounded_slowdown",
+    "jain_index",
+    "measured",
+    "per_processor_bounded_slowdown",
+]
+
+TAU: Final = 10.0
+"""Seconds: what a job counts as having run, at least, for bounded slowdowns."""
+
+
+class Distribution(msgspec.Struct, frozen=True):
+    """How a number is distributed over jobs; percentiles are interpolated linearly. NaN in all where there is no job.
+
+    Args:
+        mean: the sum over the count.
+        median: half of the jobs have at most this.
+        p90: nine jobs of ten have at most this.
+        p95: nineteen of twenty.
+        p99: ninety-nine of a hundred.
+        max: the largest.
+    """
+
+    mean: float
+    median: float
+    p90: float
+    p95: float
+    p99: float
+    max: float
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Distribution:
+        """That of some numbers.
+
+        >>> Distribution.of([4.0, 1.0, 3.0, 2.0]).median
+        2.5
+        """
+        ordered = sorted(values)
+        if not ordered:
+            return cls(math.nan, math.nan, math.nan, math.nan, math.nan, math.nan)
+        half, p90, p95, p99 = (_percentile(ordered, part) for part in (0.5, 0.9, 0.95, 0.99))
+        return cls(math.fsum(ordered) / len(ordered), half, p90, p95, p99, ordered[-1])
+
+
+def _percentile(ordered: Sequence[float], part: float) -> float:
+    place = part * (len(ordered) - 1)
+    low = math.floor(place)
+    below, above = ordered[low], ordered[min(low + 1, len(ordered) - 1)]
+    return below + (above - below) * (place - low)
+
+
+class JobTimes(NamedTuple):
+    """What metrics need of a job that ran.
+
+    Args:
+        submission: in seconds.
+        start: in seconds.
+        finish: in seconds.
+        hosts: how many it had.
+        name: its full name.
+    """
+
+    submission: float
+    start: float
+    finish: float
+    hosts: int
+    name: str
+
+    @property
+    def waiting(self) -> float:
+        """Seconds from its submission to its start."""
+        return self.start - self.submission
+
+    @property
+    def turnaround(self) -> float:
+        """Seconds from its submission to its end."""
+        return self.finish - self.submission
+
+    @property
+    def runtime(self) -> float:
+        """Seconds from its start to its end."""
+        return self.finish - self.start
+
+
+class Metrics(msgspec.Struct, frozen=True, kw_only=True):
+    """What a simulation came to, in the metrics of the field.
+
+    Args:
+        nb_jobs: how many jobs ran.
+        nb_rejected: how many were rejected.
+        waiting: seconds from submission to start.
+        turnaround: seconds from submission to end.
+        slowdown: turnaround / run time.
+        bounded_slowdown: `max(1, turnaround / max(run time, tau))`, so that very short jobs do not rule the mean
+            (Feitelson and Rudolph, JSSPP 1998).
+        per_processor_bounded_slowdown: `max(1, turnaround / (hosts * max(run time, tau)))`: a job that runs on many
+            hosts has done more work in its time (Zotkin and Keleher, HPDC 1999).
+        tau: that of both, in seconds.
+        utilisation: host-seconds of all jobs / (hosts * makespan); above 1 where jobs share hosts.
+        loss_of_capacity: idle host-seconds while jobs were waiting / (hosts * makespan): what fragmentation, and a
+            scheduler that waits, cost (Zhang, Franke, Moreira and Sivasubramaniam, IPDPS 2000).
+        makespan: seconds from the first submission to the last end.
+        throughput: jobs that ended a second of makespan.
+        fairness: Jain's index over users' mean bounded slowdowns: 1 if all are equal, 1/n if one of n users has it all
+            (Jain, Chiu and Hawe, 1984); None where users are not known.
+        consumed_joules: the energy of all hosts; None where it was not measured.
+        classes: the same for the jobs of each class, by its name; empty unless asked for.
+    """
+
+    nb_jobs: int
+    nb_rejected: int
+    waiting: Distribution
+    turnaround: Distribution
+    slowdown: Distribution
+    bounded_slowdown: Distribution
+    per_processor_bounded_slowdown: Distribution
+    tau: float
+    utilisation: float
+    loss_of_capacity: float
+    makespan: float
+    throughput: float
+    fairness: float | None = None
+    consumed_joules: float | None = None
+    classes: Mapping[str, Metrics] = {}
+
+
+def bounded_slowdown(turnaround: float, runtime: float, tau: float = TAU) -> float:
+    """`max(1, turnaround / max(runtime, tau))`, all in seconds.
+
+    >>> bounded_slowdown(100.0, 1.0), bounded_slowdown(5.0, 1.0)
+    (10.0, 1.0)
+    """
+    return max(1.0, turnaround / max(runtime, tau))
+
+
+def per_processor_bounded_slowdown(turnaround: float, runtime: float, hosts: int, tau: float = TAU) -> float:
+    """`max(1, turnaround / (hosts * max(runtime, tau)))`, in seconds."""
+    return max(1.0, turnaround / (max(hosts, 1) * max(runtime, tau)))
+
+
+def jain_index(values: Iterable[float]) -> float:
+    """`sum(x)**2 / (n * sum(x**2))`: 1 if all are equal, 1/n if one has everything; NaN without any.
+
+    >>> jain_index([3.0, 3.0]), jain_index([1.0, 0.0])
+    (1.0, 0.5)
+    """
+    given = list(values)
+    squares = math.fsum(value * value for value in given)
+    if not given or squares == 0:
+        return 1.0 if given else math.nan
+    return math.fsum(given) ** 2 / (len(given) * squares)
+
+
+SIZES: Final = ("narrow", "wide")
+LENGTHS: Final = ("short", "long")
+
+
+def measured(
+    rows: Iterable[JobRow],
+    hosts: int,
+    *,
+    tau: float = TAU,
+    users: Mapping[str, object] | None = None,
+    consumed_joules: float | None = None,
+    wide: int | None = None,
+    long: float | None = None,
+) -> Metrics:
+    """The metrics of these rows of jobs.csv.
+
+    Args:
+        rows: of jobs that ended or were rejected, in any order.
+        hosts: how many computation hosts there are, > 0.
+        tau: see `Metrics`, in seconds, > 0.
+        users: who submitted each job, by its full name (`w0!1`), for fairness; None if that is not known.
+        consumed_joules: the energy of all hosts.
+        wide: jobs on more hosts than this are wide, the others narrow. With `long`, the jobs of each of the four
+            classes are measured, too: "short narrow", "short wide", "long narrow", "long wide".
+        long: jobs that ran for more seconds than this are long, the others short.
+
+    Raises:
+        InputError: an argument is out of its range.
+    """
+    if hosts <= 0 or not tau > 0 or (wide is None) != (long is None):
+        raise InputError(
+            f"expected hosts > 0, tau > 0 and both or none of wide and long, got {shown((hosts, tau, wide, long))}"
+        )
+    jobs: list[JobTimes] = []
+    rejected = 0
+    for row in rows:
+        finish = row.finish_time
+        if row.starting_time is None or finish is None:
+            rejected += 1
+            continue
+        name = f"{row.workload_name}!{row.job_id}"
+        jobs.append(JobTimes(row.submission_time, row.starting_time, finish, row.host_count, name))
+    classes: dict[str, Metrics] = {}
+    if wide is not None and long is not None:
+        parts: dict[str, list[JobTimes]] = {f"{length} {size}": [] for length in LENGTHS for size in SIZES}
+        for job in jobs:
+            parts[f"{LENGTHS[job.runtime > long]} {SIZES[job.hosts > wide]}"].append(job)
+        classes = {name: _of(part, hosts, tau, users, 0, None, {}) for name, part in parts.items()}
+    return _of(jobs, hosts, tau, users, rejected, consumed_joules, classes)
+
+
+def _of(
+    jobs: Sequence[JobTimes],
+    hosts: int,
+    tau: float,
+    users: Mapping[str, object] | None,
+    rejected: int,
+    consumed_joules: float | None,
+    classes: Mapping[str, Metrics],
+) -> Metrics:
+    bounded = [bounded_slowdown(job.turnaround, job.runtime, tau) for job in jobs]
+    first = min((job.submission for job in jobs), default=0.0)
+    makespan = max((job.finish for job in jobs), default=0.0) - first
+    capacity = hosts * makespan
+
+    def over(value: Callable[[JobTimes], float]) -> Distribution:
+        return Distribution.of(map(value, jobs))
+
+    return Metrics(
+        nb_jobs=len(jobs),
+        nb_rejected=rejected,
+        waiting=over(lambda job: job.waiting),
+        turnaround=over(lambda job: job.turnaround),
+        slowdown=over(lambda job: job.turnaround / job.runtime),
+        bounded_slowdown=Distribution.of(bounded),
+        per_processor_bounded_slowdown=over(
+            lambda job: per_processor_bounded_slowdown(job.turnaround, job.runtime, job.hosts, tau)
+        ),
+        tau=tau,
+        utilisation=math.fsum(job.hosts * job.runtime for job in jobs) / capacity if capacity else 0.0,
+        loss_of_capacity=_lost(jobs, hosts) / capacity if capacity else 0.0,
+        makespan=makespan,
+        throughput=len(jobs) / makespan if makespan else 0.0,
+        fairness=None if users is None else _fairness(jobs, bounded, users),
+        consumed_joules=consumed_joules,
+        classes=classes,
+    )
+
+
+def _lost(jobs: Sequence[JobTimes], hosts: int) -> float:
+    """The host-seconds that were idle while jobs were waiting."""
+    changes: dict[float, tuple[int, int]] = {}
+    for job in jobs:
+        for time, waiting, busy in ((job.submission, 1, 0), (job.start, -1, job.hosts), (job.finish, 0, -job.hosts)):
+            before = changes.get(time, (0, 0))
+            changes[time] = before[0] + waiting, before[1] + busy
+    lost: list[float] = []
+    waiting = busy = 0
+    last = 0.0
+    for time in sorted(changes):
+        if waiting and busy < hosts:
+            lost.append((hosts - busy) * (time - last))
+        last = time
+        waiting += changes[time][0]
+        busy += changes[time][1]
+    return math.fsum(lost)
+
+
+def _fairness(jobs: Sequence[JobTimes], bounded: Sequence[float], users: Mapping[str, object]) -> float | None:
+    """Jain's index over the users; None if no job has one."""
+    found: dict[object, list[float]] = {}
+    for job, value in zip(jobs, bounded, strict=True):
+        user = users.get(job.name)
+        if user is not None:
+            found.setdefault(user, []).append(value)
+    return jain_index(math.fsum(values) / len(values) for values in found.values()) if found else None

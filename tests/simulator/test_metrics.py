@@ -1,0 +1,158 @@
+"""Metrics, against a few lines of numpy: on jobs drawn by chance, and on recorded jobs.csv."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from pathlib import Path
+
+import numpy as np
+import playback
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from batprotocol.errors import InputError
+from batprotocol.model import FinalJobState
+from batprotocol.simulator import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, JobRow, Metrics, measured, read_jobs, simulate
+from batprotocol.simulator.results import Distribution, jain_index
+from examples import fcfs
+
+WITHOUT_ENGINE = True
+
+
+def row(number: int, submission: float, waiting: float, runtime: float, hosts: int) -> JobRow:
+    return JobRow(
+        job_id=str(number),
+        workload_name="w0",
+        profile="w0!d",
+        submission_time=submission,
+        requested_number_of_resources=hosts,
+        requested_time=None,
+        final_state=FinalJobState.COMPLETED_SUCCESSFULLY,
+        starting_time=submission + waiting,
+        execution_time=runtime,
+        allocated_resources=f"0-{hosts - 1}",
+    )
+
+
+ROWS = st.lists(
+    st.tuples(st.integers(0, 50), st.integers(0, 50), st.sampled_from([0.5, 3.0, 10.0, 40.0]), st.integers(1, 4)),
+    max_size=30,
+).map(lambda jobs: [row(number, float(time), float(wait), run, n) for number, (time, wait, run, n) in enumerate(jobs)])
+
+
+def agree(ours: Distribution, values: np.ndarray) -> None:
+    if not len(values):
+        assert all(math.isnan(getattr(ours, name)) for name in ours.__struct_fields__)
+        return
+    expected = [values.mean(), *np.percentile(values, [50, 90, 95, 99]), values.max()]
+    assert [getattr(ours, name) for name in ours.__struct_fields__] == pytest.approx(expected, rel=1e-12)
+
+
+def with_numpy(ours: Metrics, table: np.ndarray, hosts: int, tau: float) -> None:
+    """Compare with a table of submissions, starts, finishes and hosts."""
+    submission, start, finish, size = table.T
+    turnaround, runtime = finish - submission, finish - start
+    agree(ours.waiting, start - submission)
+    agree(ours.turnaround, turnaround)
+    agree(ours.slowdown, turnaround / runtime)
+    agree(ours.bounded_slowdown, np.maximum(1, turnaround / np.maximum(runtime, tau)))
+    agree(ours.per_processor_bounded_slowdown, np.maximum(1, turnaround / (size * np.maximum(runtime, tau))))
+    makespan = finish.max() - submission.min()
+    assert ours.makespan == pytest.approx(makespan)
+    assert ours.throughput == pytest.approx(len(table) / makespan)
+    assert ours.utilisation == pytest.approx((size * runtime).sum() / (hosts * makespan))
+    times = np.unique(np.concatenate([submission, start, finish]))
+    middles = (times[:-1] + times[1:]) / 2
+    waits = (submission <= middles[:, None]) & (middles[:, None] < start)
+    busy = ((start <= middles[:, None]) & (middles[:, None] < finish)) @ size
+    idle = np.maximum(hosts - busy, 0) * waits.any(axis=1)
+    assert ours.loss_of_capacity == pytest.approx((idle * np.diff(times)).sum() / (hosts * makespan), abs=1e-12)
+
+
+@given(ROWS, st.integers(1, 20), st.sampled_from([1.0, 10.0, 60.0]))
+def test_drawn_jobs(rows: list[JobRow], hosts: int, tau: float) -> None:
+    ours = measured(rows, hosts, tau=tau, wide=2, long=5.0)
+    assert (ours.nb_jobs, ours.nb_rejected) == (len(rows), 0)
+    table = [(each.submission_time, each.starting_time, each.finish_time, each.host_count) for each in rows]
+    if rows:
+        with_numpy(ours, np.array(table, float), hosts, tau)
+    assert sum(part.nb_jobs for part in ours.classes.values()) == len(rows)
+    for name, part in ours.classes.items():
+        inside = [
+            each
+            for each in table
+            if (each[2] - each[1] > 5.0) == name.startswith("long") and (each[3] > 2) == name.endswith("wide")
+        ]
+        assert part.nb_jobs == len(inside)
+        if inside:
+            with_numpy(part, np.array(inside, float), hosts, tau)
+
+
+RECORDED = [
+    archive
+    for archive in playback.recorded_runs()
+    if len(playback.read(archive).files.get("jobs.csv", "").splitlines()) > 20
+]
+
+
+@pytest.mark.parametrize("archive", RECORDED, ids=lambda archive: archive.name.removesuffix(".tar.xz"))
+def test_recorded_jobs(archive: Path, tmp_path: Path) -> None:
+    text = playback.read(archive).files["jobs.csv"]
+    (tmp_path / "jobs.csv").write_text(text)
+    ours = measured(read_jobs(tmp_path / "jobs.csv"), 64)
+    table, rejected = [], 0
+    for job in csv.DictReader(io.StringIO(text)):
+        if not job["starting_time"]:
+            rejected += 1
+            continue
+        size = 0
+        for part in job["allocated_resources"].split():
+            first, _, last = part.partition("-")
+            size += int(last or first) - int(first) + 1
+        start, runtime = float(job["starting_time"]), float(job["execution_time"])
+        table.append((float(job["submission_time"]), start, start + runtime, size))
+    assert (ours.nb_jobs, ours.nb_rejected) == (len(table), rejected)
+    if table:
+        with_numpy(ours, np.array(table), 64, 10.0)
+
+
+def test_there_is_something_recorded() -> None:
+    assert len(RECORDED) >= 5
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=20))
+def test_the_index_of_jain(values: list[float]) -> None:
+    given = np.array(values)
+    if (given**2).sum() > 0:
+        assert jain_index(values) == pytest.approx(given.sum() ** 2 / (len(given) * (given**2).sum()))
+        assert 1 / len(values) - 1e-9 <= jain_index(values) <= 1 + 1e-9
+
+
+def test_fairness_over_users() -> None:
+    rows = [row(0, 0, 0, 10, 1), row(1, 0, 30, 10, 1), row(2, 0, 10, 10, 1), row(3, 0, 90, 10, 1)]
+    users = {"w0!0": "a", "w0!1": "a", "w0!2": "b"}
+    assert measured(rows, 4, users=users).fairness == pytest.approx(jain_index([2.5, 2.0]))
+    assert measured(rows, 4).fairness is None
+    assert measured(rows, 4, users={}).fairness is None
+
+
+def test_a_result_has_them() -> None:
+    result = simulate(EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, fcfs.FCFS())
+    metrics = result.metrics()
+    assert metrics.bounded_slowdown.mean == pytest.approx(result.mean_bounded_slowdown)
+    assert metrics.bounded_slowdown.max == pytest.approx(result.max_bounded_slowdown)
+    assert metrics.slowdown.mean == pytest.approx(result.mean_slowdown)
+    assert metrics.waiting.mean == pytest.approx(result.mean_waiting_time)
+    assert metrics.nb_jobs == result.nb_jobs_finished
+    assert ("bounded slowdown") in str(result)
+
+
+@pytest.mark.parametrize("options", [{"tau": 0.0}, {"tau": math.nan}, {"wide": 1}, {"long": 1.0}])
+def test_wrong_arguments_are_refused(options: dict[str, float]) -> None:
+    with pytest.raises(InputError, match="expected hosts > 0, tau > 0"):
+        measured([], 4, **options)  # type: ignore[arg-type]
+    with pytest.raises(InputError):
+        measured([], 0)
