@@ -15,6 +15,7 @@ from batprotocol.simulator.batsim.state.messages import (
 )
 from batprotocol.simulator.batsim.state.simulation import Listener, Simulation
 from batprotocol.simulator.queue.actor import Actor
+from batprotocol.simulator.queue.base import Queue
 from batprotocol.steps.counting import step
 
 __all__ = ["Injector", "Submitter"]
@@ -115,7 +116,7 @@ class Injector(Listener):
         message: what is told.
     """
 
-    __slots__ = ("_events", "_next", "_now", "message_to_tell")
+    __slots__ = ("_events", "_has_slept", "_next", "_now", "message_to_tell")
 
     def __init__(self, message: Message) -> None:
         super().__init__()
@@ -123,6 +124,7 @@ class Injector(Listener):
         self._events: tuple[Any, ...] = ()
         self._now = 0.0
         self._next = -1
+        self._has_slept = False
 
     def run(self, simulator: Simulation) -> None:
         if self._next < 0:
@@ -133,18 +135,22 @@ class Injector(Listener):
         queue, place = simulator.queue, self._next
         if place < len(self._events):
             event = self._events[place]
-            if event.timestamp > queue.now:
-                queue.sleep(self, event.timestamp - queue.now)
+            if self._sleeps(event.timestamp, queue):
                 return
             if type(event) is ForceSimulationStopEvent:
                 queue.bequeath(self, simulator.desk.mailbox, event)
                 return
             self._next = place + 1
             queue.post(self, simulator.desk.mailbox, event)
-        elif self._now > queue.now:
-            queue.sleep(self, self._now - queue.now)
-        else:
+        elif not self._sleeps(self._now, queue):
             queue.bequeath(self, simulator.desk.mailbox, _READY)
+
+    def _sleeps(self, time: float, queue: Queue) -> bool:
+        """Sleep until a time, but once only: it may wake a little too early. Whether it does."""
+        self._has_slept = time > queue.now and not self._has_slept
+        if self._has_slept:
+            queue.sleep(self, time - queue.now)
+        return self._has_slept
 
     def hear(self, reply: Message) -> None:
         """The decision component has replied."""
