@@ -50,10 +50,6 @@ class Queue(ABC):
         """Start other actors, and wait until they have run for the first time. Whether the actor must wait for that."""
 
     @abstractmethod
-    def pause(self, actor: Actor, calls: int) -> None:
-        """Make so many calls that are answered at the same time, of which others may take advantage."""
-
-    @abstractmethod
     def call(self, actor: Actor) -> bool:
         """Make one call that is answered at the same time. Whether the actor must wait for that."""
 

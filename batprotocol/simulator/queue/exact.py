@@ -80,11 +80,8 @@ class ExactQueue(Queue):
         self._calls.append(Call("spawn", actor, list(children)))
         return True
 
-    def pause(self, actor: Actor, calls: int) -> None:
-        self._calls.append(Call("pause", actor, calls))
-
     def call(self, actor: Actor) -> bool:
-        self._calls.append(Call("pause", actor, 1))
+        self._calls.append(Call("call", actor))
         return True
 
     def read(self, actor: Actor, hosts: Sequence[int]) -> bool:
@@ -172,9 +169,8 @@ class ExactQueue(Queue):
             self._ready.append(children.pop(0))
         self._ready.append(call if children else call.actor)
 
-    def _handle_pause(self, call: Call) -> None:
-        call.argument -= 1
-        self._ready.append(call if call.argument > 0 else call.actor)
+    def _handle_call(self, call: Call) -> None:
+        self._ready.append(call.actor)
 
     def _handle_read(self, call: Call) -> None:
         self.machine.read(call.argument[call.extra], self.now)
@@ -447,7 +443,7 @@ class ExactQueue(Queue):
 
 _HANDLERS: Final = {
     "spawn": ExactQueue._handle_spawn,
-    "pause": ExactQueue._handle_pause,
+    "call": ExactQueue._handle_call,
     "read": ExactQueue._handle_read,
     "find": ExactQueue._handle_find,
     "cancel": ExactQueue._handle_cancel,

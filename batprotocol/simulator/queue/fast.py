@@ -72,9 +72,6 @@ class FastQueue(Queue):
         self.ready.extend(children)
         return False
 
-    def pause(self, actor: Actor, calls: int) -> None:
-        self.ready.append(actor)
-
     def call(self, actor: Actor) -> bool:
         return False
 

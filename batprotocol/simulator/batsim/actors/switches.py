@@ -28,11 +28,7 @@ class Switch(Actor):
         self._step += 1
         if self._step == 1:
             machine.set_pstate(host, self._virtual, queue.now)
-            queue.pause(self, 1)
-        elif self._step == 2:
             queue.execute(self, usage_task(machine, host, Usage(0.0, 1.0)))
-        elif self._step == 3:
+        elif self._step == 2:
             machine.end_switch(host, self._request.target, queue.now)
-            queue.pause(self, 1)
-        elif self._step == 4:
             queue.post(self, simulator.desk.mailbox, Switched(host, self._request))

@@ -184,7 +184,6 @@ def _set_pstates(simulation: Simulation, event: ChangeHostsPStateEvent) -> None:
     simulation.reports.pstates(hosts, event.pstate)
     for host in hosts:
         simulation.machine.set_pstate(host, event.pstate, now)
-    desk.todo.append(("pause", len(hosts)))
     desk.events.append(HostsPStateChangedEvent(timestamp=desk.stamp, host_ids=intervals(hosts), pstate=event.pstate))
 
 

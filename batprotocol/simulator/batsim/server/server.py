@@ -84,9 +84,7 @@ class Server(Actor):
                 simulator.reports.energy("p")
             function(simulator, about)
             return False
-        if kind == "pause":
-            queue.pause(self, argument)
-        elif simulator.periodic_is_posting and not simulator.quirks:
+        if simulator.periodic_is_posting and not simulator.quirks:
             # Each would wait for the other to receive: in Batsim, nothing happens any more then.
             queue.leave(self, simulator.periodic_mailbox, argument)
         else:
