@@ -25,6 +25,7 @@ __all__ = [
     "ProtocolError",
     "RuleViolation",
     "SchedulerError",
+    "StoreAway",
     "StoreError",
     "TaskFailed",
 ]
@@ -218,6 +219,10 @@ class ClusterError(ProtocolError):
 class StoreError(ProtocolError):
     """A store of campaigns that cannot be used, or something that cannot be done with what is in it. Nothing has
     changed."""
+
+
+class StoreAway(StoreError):
+    """The server of a store has gone, or cannot be reached now. It may be asked again."""
 
 
 class PackageMissing(ProtocolError, ImportError):

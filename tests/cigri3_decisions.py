@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -30,6 +31,7 @@ from batprotocol.campaigns.model import (
     Task,
     TaskPriority,
     UserPriority,
+    said_of_exit,
 )
 from batprotocol.errors import JdlError
 
@@ -254,10 +256,11 @@ def analyzed(given: Record) -> Record:
 
 
 def _messages_cut(decision: Record) -> Record:
-    """The records hold the first 90 characters of a message."""
+    """The records hold the first 90 characters of a message; exit statuses are told in words here."""
     events = [{**event, "message": event["message"][:90]} for event in decision["events"]]
     for event in events:
-        event["message"] = event["message"].replace("resubmited", "resubmitted")[:90]
+        said = re.sub(r"exit status ([0-9]+);", lambda found: f"{said_of_exit(int(found[1]))};", event["message"])
+        event["message"] = said.replace("resubmited", "resubmitted")[:90]
     return {**decision, "events": events}
 
 

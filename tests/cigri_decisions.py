@@ -66,8 +66,18 @@ def _free(given: dict[str, Any]) -> int:
     return int(given["nodes_free"] if free is None else free)
 
 
+def _fewer_than_none(given: dict[str, Any]) -> bool:
+    try:
+        jdl = {key.lower(): value for key, value in json.loads(given["jdl"]).items()}
+    except (ValueError, AttributeError):
+        return False
+    number = jdl.get("nb_jobs")
+    return not jdl.get("params") and isinstance(number, int | float) and number < 0
+
+
 TRAPS: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {
     "neighbouring tests": ("metascheduler+affinity scheduler", _neighbouring_tests),
+    "fewer tasks than none": ("jdl", _fewer_than_none),
     "nothing submitted or running": (
         "predictor",
         lambda given: _grows(given) and not (_free(given) * (given["old_ratio"] or 0) and given["running"]),

@@ -7,16 +7,20 @@ and what it has been told already, it does not do again. The loop must not know 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
+from functools import partial
 from typing import Final
 
+import msgspec
+
+from batprotocol.campaigns.asking import Clusters
 from batprotocol.campaigns.entities import cycle, updator
+from batprotocol.campaigns.entities.hindrances import hindrances
 from batprotocol.campaigns.jdl import environment, seconds_of
 from batprotocol.campaigns.managers.interface import DIRECTORY, NODES, Request, ResourceManager
-from batprotocol.campaigns.model import Campaign, Decisions, Grid, Job, Observation, Settings, Task
+from batprotocol.campaigns.model import Campaign, Decisions, Grid, Job, Observation, Settings, Task, Update
 from batprotocol.campaigns.model.record import Record
 from batprotocol.campaigns.store import Store
-from batprotocol.errors import ClusterError
 
 __all__ = ["Cycle", "Loop", "request_of"]
 
@@ -46,6 +50,13 @@ class Cycle(Record, frozen=True, kw_only=True):
         living = {each.campaign.id for each in self.grid.campaigns} - set(self.decisions.ended)
         return not living and not self.launched and not self.grid.jobs
 
+    @property
+    def stuck(self) -> bool:
+        """Whether nothing goes on, and somebody has to do something for each campaign that has not ended."""
+        living = {each.campaign.id for each in self.grid.campaigns} - set(self.decisions.ended)
+        waiting = {each.campaign.id for each in hindrances(self.grid) if each.waits}
+        return bool(living) and living <= waiting and not self.launched and not self.grid.jobs
+
 
 class Loop:
     """Lets the campaigns of a store run on clusters, cycle by cycle.
@@ -55,72 +66,103 @@ class Loop:
         managers: the resource managers of the clusters; those of the store that have none are not used.
         settings: how the grid is run.
         clock: tells the time, in seconds of the grid's clock.
+        patience: how many seconds a cycle waits for clusters that take long to answer; what they say by then is taken
+            up in a later one. None: it asks one after the other, and waits for each.
     """
 
     def __init__(
-        self, store: Store, managers: Iterable[ResourceManager], settings: Settings, clock: Callable[[], float]
+        self,
+        store: Store,
+        managers: Iterable[ResourceManager],
+        settings: Settings,
+        clock: Callable[[], float],
+        patience: float | None = None,
     ) -> None:
         self._store = store
-        self._managers = {manager.name: manager for manager in managers}
+        self._clusters = Clusters(managers, patience)
         self._settings = settings
         self._clock = clock
 
     def cycle(self) -> Cycle:
         """One cycle. `StoreError` if the store cannot be used; then nothing has changed."""
-        observations = tuple(map(self._look, self._managers.values()))
+        used, recent = self._store.used_clusters()
+        observations = self._look(used, recent)
         now = self._clock()
         with self._store.cycle() as books:
             update = updator.update(books.jobs(), observations, now=now, open_events=books.open_events())
-            books.record(update, observations)
-            grid = books.grid(now, self._settings.window)
+            books.record(_worth_keeping(update, observations, used), observations)
+            grid = _seen(books.grid(now, self._settings.window), observations)
             decisions = cycle.decide(grid, self._settings, books.tasks)
             launched = books.carry_out(decisions, now)
         to_kill = {job.id for job in grid.jobs if job.kill is not None} | {wipe.job for wipe in decisions.wipes}
         alive = {job.id for job in grid.jobs}
         wanted = self._store.requests([*update.relaunch, *(job.id for job in launched)])
-        troubles = []
+        requests: dict[str, list[Request]] = {}
+        for number in sorted(wanted):
+            requests.setdefault(wanted[number][0].cluster, []).append(request_of(*wanted[number]))
+        words = {}
         for observation in observations:
-            if observation.error is not None:
-                continue
-            name = observation.cluster
-            requests = [request_of(*wanted[number]) for number in sorted(wanted) if wanted[number][0].cluster == name]
-            known = [job.job for job in observation.jobs]
-            try:
-                self._tell(
-                    self._managers[name],
+            if observation.error is None:
+                known = [job.job for job in observation.jobs]
+                words[observation.cluster] = partial(
+                    _tell,
                     kill=[number for number in known if number in to_kill],
-                    submit=requests,
+                    submit=requests.get(observation.cluster, ()),
                     forget=[number for number in known if number not in alive],
                 )
-            except ClusterError as error:
-                troubles.append(str(error))
+        _, errors = self._clusters.ask("tell", words, now)
         return Cycle(
             now=now,
             observations=observations,
             grid=grid,
             decisions=decisions,
             launched=launched,
-            troubles=tuple(troubles),
+            troubles=tuple(map(str, errors)),
         )
 
     def tend(self) -> None:
         """Let the clusters do what they have to do between two cycles."""
-        for manager in self._managers.values():
-            manager.tend()
+        self._clusters.tend()
 
-    def _look(self, manager: ResourceManager) -> Observation:
-        try:
-            return manager.look()
-        except ClusterError as error:
-            return Observation(cluster=manager.name, time=self._clock(), error=UNREACHABLE, message=error.reason)
+    def close(self) -> None:
+        """Let what the clusters were told last come through, if it does not take long."""
+        self._clusters.close()
 
-    @staticmethod
-    def _tell(
-        manager: ResourceManager, *, kill: Sequence[int], submit: Sequence[Request], forget: Sequence[int]
-    ) -> None:
-        manager.kill(kill)
-        manager.submit(submit)
-        manager.forget(forget)
+    def _look(self, used: Set[str], recent: Set[str]) -> tuple[Observation, ...]:
+        """What the clusters say that campaigns use, or have just used."""
+        now = self._clock()
+        wanted = [name for name in self._clusters if name in used or name in recent]
+        answers, errors = self._clusters.ask("look", dict.fromkeys(wanted, _look), now)
+        silent = [
+            Observation(cluster=error.cluster, time=now, error=UNREACHABLE, message=error.reason)
+            for error in errors
+            if error.cluster in used
+        ]
+        found = {each.cluster: each for each in (*answers.values(), *silent)}
+        return tuple(found[name] for name in self._clusters if name in found)
+
+
+def _look(manager: ResourceManager) -> Observation:
+    return manager.look()
+
+
+def _tell(manager: ResourceManager, *, kill: Sequence[int], submit: Sequence[Request], forget: Sequence[int]) -> None:
+    manager.kill(kill)
+    manager.submit(submit)
+    manager.forget(forget)
+
+
+def _seen(grid: Grid, observations: Iterable[Observation]) -> Grid:
+    """The grid with the resources of those clusters only that have just answered: of no others are they known."""
+    answered = {each.cluster for each in observations if each.error is None}
+    return msgspec.structs.replace(grid, gridstatus=tuple(each for each in grid.gridstatus if each.cluster in answered))
+
+
+def _worth_keeping(update: Update, observations: Iterable[Observation], used: Set[str]) -> Update:
+    """Without the snapshots of clusters that nobody uses and that have nothing of ours: so they are not asked again."""
+    ours = {each.cluster for each in observations if each.jobs}
+    kept = tuple(each for each in update.gridstatus if each.cluster in used or each.cluster in ours)
+    return msgspec.structs.replace(update, gridstatus=kept)
 
 
 UNREACHABLE: Final = "CONNECTION_REFUSED"

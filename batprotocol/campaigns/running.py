@@ -1,6 +1,7 @@
 """Lets the loop run: cycle after cycle with pauses, until it is told to stop or there is nothing left to do.
 
-Clusters that cannot be reached when it begins are tried again each cycle. It must not know who looks on.
+Clusters that cannot be reached are tried again and again, and so is the server of a store that was there before. It
+must not know who looks on.
 """
 
 from __future__ import annotations
@@ -14,10 +15,16 @@ from batprotocol.campaigns.loop import Cycle, Loop
 from batprotocol.campaigns.managers import Request, ResourceManager, open_manager
 from batprotocol.campaigns.model import Observation, Settings
 from batprotocol.campaigns.store import Store, Where
-from batprotocol.errors import ClusterError
+from batprotocol.errors import ClusterError, StoreAway
 from batprotocol.signals import Interrupts
 
 __all__ = ["run_campaigns"]
+
+PATIENCE_SECONDS: Final = 2.0
+"""How long a cycle waits for clusters that take long to answer."""
+
+RETRY_SECONDS: Final = (0.2, 10.0)
+"""After how long a store is asked again whose server has gone: at first, and at most."""
 
 TEND_SECONDS: Final = 0.02
 """How often local clusters are tended while the loop pauses."""
@@ -29,8 +36,10 @@ def run_campaigns(
     *,
     cycle_seconds: float = 5.0,
     until_idle: bool = False,
+    until_stuck: bool = False,
     cycles: int | None = None,
     on_cycle: Callable[[Cycle], None] = lambda cycle: None,
+    on_trouble: Callable[[str], None] = lambda trouble: None,
 ) -> None:
     """Let the campaigns of a store run on its clusters.
 
@@ -41,29 +50,51 @@ def run_campaigns(
         settings: how the grid is run.
         cycle_seconds: how many seconds are between two cycles, at least.
         until_idle: whether to return when all campaigns and jobs have ended.
+        until_stuck: whether to return when all campaigns have ended, or wait for somebody to do something.
         cycles: after how many cycles to return; None: never.
         on_cycle: told of each cycle.
+        on_trouble: told when the server of the store has gone, and why it cannot be reached.
 
     Raises:
-        StoreError: the store cannot be used, or another loop runs on it.
+        StoreError: the store cannot be used, or another loop runs on it. A server that goes away after the first cycle
+            is waited for.
         KeyboardInterrupt: SIGINT came. SystemExit(143): SIGTERM came. In the main thread, both wait for the cycle
             to end.
     """
-    with Interrupts() as interrupts, store.only_loop(), _managers(store) as managers:
-        loop = Loop(store, managers, settings, time.time)
-        done = 0
-        while cycles is None or done < cycles:
-            began = time.monotonic()
-            cycle = loop.cycle()
-            done += 1
-            on_cycle(cycle)
-            if until_idle and cycle.idle:
-                return
-            interrupts.check()
-            while (left := began + cycle_seconds - time.monotonic()) > 0 and done != cycles:
-                time.sleep(min(left, TEND_SECONDS))
-                interrupts.check()
-                loop.tend()
+    done = 0
+    pause = RETRY_SECONDS[0]
+
+    def over(cycle: Cycle) -> bool:
+        idle = cycle.idle and (until_idle or until_stuck)
+        return idle or (until_stuck and cycle.stuck) or done == cycles
+
+    with Interrupts() as interrupts, _loop(store, settings) as loop:
+        while True:
+            try:
+                with store.only_loop():
+                    while True:
+                        began = time.monotonic()
+                        cycle = loop.cycle()
+                        done += 1
+                        pause = RETRY_SECONDS[0]
+                        on_cycle(cycle)
+                        if over(cycle):
+                            return
+                        interrupts.check()
+                        _tend(loop, interrupts, began + cycle_seconds)
+            except StoreAway as error:
+                if not done:
+                    raise
+                on_trouble(str(error))
+                _tend(loop, interrupts, time.monotonic() + pause)
+                pause = min(2 * pause, RETRY_SECONDS[1])
+
+
+def _tend(loop: Loop, interrupts: Interrupts, until: float) -> None:
+    while (left := until - time.monotonic()) > 0:
+        time.sleep(min(left, TEND_SECONDS))
+        interrupts.check()
+        loop.tend()
 
 
 class _Reached:
@@ -103,12 +134,14 @@ class _Reached:
 
 
 @contextmanager
-def _managers(store: Store) -> Iterator[list[ResourceManager]]:
-    """The resource managers of all clusters of a store."""
+def _loop(store: Store, settings: Settings) -> Iterator[Loop]:
+    """The loop upon a store, with the resource managers of all its clusters."""
     managers: list[ResourceManager] = [_Reached(where, store.mark) for where in store.clusters()]
+    loop = Loop(store, managers, settings, time.time, PATIENCE_SECONDS)
     try:
-        yield managers
+        yield loop
     finally:
+        loop.close()
         for manager in managers:
             try:
                 manager.close()

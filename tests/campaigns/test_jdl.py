@@ -145,7 +145,7 @@ def test_a_test_keeps_as_many_tasks_as_clusters() -> None:
 
 
 def test_there_may_be_no_tasks_at_all() -> None:
-    for more in ({"nb_jobs": 0}, {"nb_jobs": -1}, {"params": []}, {"params": [], "nb_jobs": 3}):
+    for more in ({"nb_jobs": 0}, {"params": []}, {"params": [], "nb_jobs": 3}):
         assert read_jdl(text(**more), user="u").parameters == ()
 
 

@@ -22,6 +22,7 @@ from batprotocol.campaigns.model import (
     TaskPriority,
     TaskState,
     Verdict,
+    said_of_exit,
 )
 from batprotocol.campaigns.ruby import as_ruby
 
@@ -78,7 +79,7 @@ def judge(job: Job, remote: RemoteJob, now: float = 0.0) -> Verdict:
     if told is not None and told.type in KILLED:
         return _again(job, now, "RESUBMIT", told.type, TaskPriority.RESUBMITTED)
     if remote.exit_code:
-        message = f"The job exited with exit status {remote.exit_code};"
+        message = f"The job exited with {said_of_exit(remote.exit_code)};"
         if remote.errors:
             message += f"\nLast lines of stderr_file:\n{remote.errors[-_MESSAGE_CHARACTERS:]}"
         return _failed(job, now, _EXIT_ERRORS.get(job.tag or "", "EXIT_ERROR"), message)

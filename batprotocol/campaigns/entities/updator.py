@@ -19,6 +19,7 @@ from batprotocol.campaigns.model import (
     GridStatus,
     Job,
     JobChange,
+    JobOutput,
     JobState,
     KillReason,
     Observation,
@@ -108,6 +109,7 @@ class _Findings:
         self._changes: list[JobChange] = []
         self._relaunch: list[int] = []
         self._ended: list[tuple[Job, RemoteJob]] = []
+        self._outputs: list[JobOutput] = []
 
     def look(self, seen: Observation) -> None:
         """Take in the answer of a cluster."""
@@ -142,6 +144,8 @@ class _Findings:
                 self._changes.append(_change(job, again, JobState.SUBMITTED))
                 continue
             self._changes.append(_change(job, remote, verdict.state, remote.stop_time or self.now))
+            if verdict.state is JobState.EVENT and (remote.output or remote.errors):
+                self._outputs.append(JobOutput(job=job.id, stdout=remote.output, stderr=remote.errors))
             if job.task is None:
                 continue
             others = self._copies[job.task]
@@ -162,6 +166,7 @@ class _Findings:
             event_changes=event_changes,
             wipes=tuple(wipe for wipe in wipes if wipe.job not in ended),
             relaunch=tuple(self._relaunch),
+            outputs=tuple(self._outputs),
         )
 
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from batprotocol.campaigns.jdl.admission import Rules
-from batprotocol.campaigns.jdl.cigri2 import lines_of, parse_blocks, unreadable
-from batprotocol.campaigns.jdl.cigri3 import Jdl, expand, parse
+from batprotocol.campaigns.jdl.cigri2 import parse_blocks
+from batprotocol.campaigns.jdl.cigri3 import expand, parse
+from batprotocol.campaigns.jdl.idle import idle_keys, unknown_keys
 from batprotocol.campaigns.jdl.resources import read_resources, seconds_of
+from batprotocol.campaigns.jdl.tasks import as_text, parameters_of, params_as_json, text_of
 from batprotocol.campaigns.model import Campaign, CampaignType, ClusterProperties, Record
 from batprotocol.errors import InputError, JdlError, shown
 
-__all__ = ["MAX_TASKS", "Submitted", "names_of", "properties_from", "read_jdl", "rows_of"]
-
-MAX_TASKS = 1_000_000
-"""More tasks are refused, so that a slip of the finger does not fill the store."""
+__all__ = ["Submitted", "properties_from", "read_jdl", "rows_of"]
 
 
 class Submitted(Record, frozen=True, kw_only=True):
@@ -28,11 +26,11 @@ class Submitted(Record, frozen=True, kw_only=True):
         campaign: the campaign; it has no number yet.
         parameters: those of each task, in their order. The first word of each is the task's name.
         jdl: the expanded JDL, as JSON.
-        warnings: what was dropped, one sentence each.
+        warnings: what was dropped or does nothing, one sentence each.
     """
 
     campaign: Campaign
-    parameters: tuple[str, ...]
+    parameters: Sequence[str]
     jdl: str
     warnings: tuple[str, ...] = ()
 
@@ -70,7 +68,10 @@ def read_jdl(
     jdl = parse_blocks(text, clusters, warnings) if blocks else expand(parse(text), clusters)
     if rules is not None:
         jdl = rules.admit(jdl, user)
-    parameters = _parameters(jdl, read_file, blocks=blocks)
+    if not blocks:  # those of blocks are told with their lines
+        warnings += unknown_keys(jdl)
+    warnings += idle_keys(jdl["clusters"])
+    parameters = parameters_of(jdl, read_file, blocks=blocks)
     if not jdl["clusters"]:
         raise JdlError("No cluster defined", code=-2)
     kind = CampaignType(type or "default")
@@ -78,90 +79,23 @@ def read_jdl(
         parameters = parameters[: len(jdl["clusters"])]  # one job for each cluster
     campaign = Campaign(
         user=user,
-        name=_text("name", jdl.get("name")),
+        name=text_of("name", jdl.get("name")),
         type=kind,
-        jobs_type=_text("jobs_type", jdl.get("jobs_type", "normal")),
+        jobs_type=text_of("jobs_type", jdl.get("jobs_type", "normal")),
         clusters=tuple(_properties(name, cluster) for name, cluster in jdl["clusters"].items()),
     )
-    shown_jdl = {"name": jdl["name"], "params": list(parameters), "clusters": jdl["clusters"]}
-    shown_jdl["jobs_type"] = campaign.jobs_type
+    rest = {"clusters": jdl["clusters"], "jobs_type": campaign.jobs_type}
+    shown_jdl = f'{{"name":{_json(jdl["name"])},"params":{params_as_json(parameters)},{_json(rest)[1:]}'
     return Submitted(
         campaign=campaign,
         parameters=parameters,
-        jdl=msgspec.json.encode(shown_jdl).decode(),
+        jdl=shown_jdl,
         warnings=tuple(warnings),
     )
 
 
-def _parameters(jdl: Jdl, read_file: Callable[[str], str] | None, *, blocks: bool) -> tuple[str, ...]:
-    """The parameters of all tasks: `params` wins, then `nb_jobs`, then `param_file`; in blocks a file that is there."""
-    if jdl.get("params") not in (None, False):
-        given = jdl["params"]
-        if not isinstance(given, list) or any(isinstance(each, list | dict) for each in given):
-            raise JdlError("expected a list of texts", "params")
-        found = ["" if each is None else _as_text(each) for each in given]
-    elif blocks and jdl.get("param_file") is not None:
-        try:
-            found = lines_of(_read(_text("param_file", jdl["param_file"]), read_file))
-        except JdlError:
-            if jdl.get("nb_jobs") is None:
-                raise JdlError(unreadable(jdl["param_file"]), "param_file") from None
-            found = _numbered(jdl["nb_jobs"])
-    elif jdl.get("nb_jobs") is not None:
-        found = _numbered(jdl["nb_jobs"])
-    else:
-        text = _read(_text("param_file", jdl.get("param_file")), read_file)
-        found = [line.strip() for line in text.removesuffix("\n").split("\n")] if text else []
-    if len(found) > MAX_TASKS:
-        raise JdlError(f"a campaign has at most {MAX_TASKS} tasks: make several of it")
-    seen: set[str] = set()
-    for place, name in enumerate(names_of(found)):
-        if name in seen:
-            raise JdlError(
-                f"two tasks have the name {shown(name)}: the first word of each must differ",
-                f"params[{place}]",
-                code=-4,
-            )
-        seen.add(name)
-    return tuple(found)
-
-
-def _numbered(number: object) -> list[str]:
-    """As many parameters as `nb_jobs` says."""
-    if not isinstance(number, int | float) or isinstance(number, bool):
-        raise JdlError(f"expected a number, found {shown(number)}", "nb_jobs")
-    return [str(each) for each in range(math.ceil(min(number, MAX_TASKS + 1)))]
-
-
-def _read(path: str, read_file: Callable[[str], str] | None) -> str:
-    try:
-        if read_file is not None:
-            return read_file(path)
-    except InputError:  # it says why
-        raise
-    except (OSError, ValueError):
-        pass
-    raise JdlError(f"Parameter file '{path}' is not readable", "param_file")
-
-
-def names_of(parameters: Iterable[str]) -> list[str]:
-    """The names of tasks: the first word of their parameters.
-
-    >>> names_of(["one 1 2", ""])
-    ['one', '']
-    """
-    return [each.split(maxsplit=1)[0] if each.strip() else "" for each in parameters]
-
-
-def _text(path: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise JdlError(f"expected a text, found {shown(value)}", path)
-    return value
-
-
-def _as_text(value: object) -> str:
-    """A scalar of JSON as the tables hold it."""
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 _LISTS = ("prologue", "epilogue")
@@ -183,7 +117,7 @@ def _properties(name: str, cluster: Mapping[str, Any]) -> ClusterProperties:
         elif isinstance(value, list | dict) or (key in ("exec_file", "exec_directory") and not isinstance(value, str)):
             raise JdlError(f"expected a text, found {shown(value)}", path)
         else:
-            rows[key] = _as_text(value)
+            rows[key] = as_text(value)
     try:
         properties = properties_from(name, rows)
         read_resources(properties.resources)
@@ -226,5 +160,5 @@ def rows_of(properties: ClusterProperties) -> dict[str, str]:
         value = getattr(properties, key)
         if key == "cluster" or value is None or (key in (*_LISTS, *_NUMBERS) and value == getattr(usual, key)):
             continue
-        found[key] = "\n".join(value) if isinstance(value, Sequence) and not isinstance(value, str) else _as_text(value)
+        found[key] = "\n".join(value) if isinstance(value, Sequence) and not isinstance(value, str) else as_text(value)
     return found

@@ -85,7 +85,8 @@ class RemoteJob(Record, frozen=True, kw_only=True):
         start_time: when it began to run, in seconds of the grid's clock.
         stop_time: when it ended.
         node: where it ran, for people.
-        errors: the last lines of its standard error.
+        output: the end of what it wrote to standard output, if it did not end well.
+        errors: likewise to standard error.
     """
 
     job: int
@@ -96,6 +97,7 @@ class RemoteJob(Record, frozen=True, kw_only=True):
     start_time: float | None = None
     stop_time: float | None = None
     node: str | None = None
+    output: str = ""
     errors: str = ""
 
 

@@ -8,7 +8,7 @@ from batprotocol.campaigns.model.campaigns import Campaign
 from batprotocol.campaigns.model.clusters import GridStatus
 from batprotocol.campaigns.model.events import Event
 from batprotocol.campaigns.model.forecasts import Forecast
-from batprotocol.campaigns.model.jobs import JobChange
+from batprotocol.campaigns.model.jobs import JobChange, JobOutput
 from batprotocol.campaigns.model.rates import ControllerState, Tap
 from batprotocol.campaigns.model.record import Record
 from batprotocol.campaigns.model.words import EventState, JobState, KillReason, TaskState
@@ -158,6 +158,7 @@ class Update(Record, frozen=True, kw_only=True):
         wipes: jobs to be killed: copies of tasks that have ended.
         relaunch: the numbers of jobs in `TO_LAUNCH` which their cluster does not know: they are to be submitted again,
             under the same number.
+        outputs: what those jobs printed that did not end well.
     """
 
     gridstatus: tuple[GridStatus, ...] = ()
@@ -167,6 +168,7 @@ class Update(Record, frozen=True, kw_only=True):
     event_changes: tuple[EventChange, ...] = ()
     wipes: tuple[Wipe, ...] = ()
     relaunch: tuple[int, ...] = ()
+    outputs: tuple[JobOutput, ...] = ()
 
 
 class Decisions(Record, frozen=True, kw_only=True):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+
 from batprotocol.campaigns.model.record import Record
 from batprotocol.campaigns.model.words import JobState, KillReason
 
-__all__ = ["Job", "JobChange"]
+__all__ = ["Job", "JobChange", "JobOutput", "said_of_exit"]
 
 
 class Job(Record, frozen=True, kw_only=True):
@@ -27,6 +29,7 @@ class Job(Record, frozen=True, kw_only=True):
         tag: `prologue`, `epilogue` or None.
         kill: why we have asked the cluster to kill it, or None: we have not.
         weight: how many resources its JDL asks for.
+        group: the number of the first of the jobs that the cluster runs as one, one after the other; None: it is alone.
     """
 
     id: int
@@ -45,6 +48,7 @@ class Job(Record, frozen=True, kw_only=True):
     kill: KillReason | None = None
     weight: int = 1
     node: str | None = None
+    group: int | None = None
 
 
 class JobChange(Record, frozen=True, kw_only=True):
@@ -62,3 +66,40 @@ class JobChange(Record, frozen=True, kw_only=True):
     stop_time: float | None = None
     exit_code: int | None = None
     node: str | None = None
+
+
+class JobOutput(Record, frozen=True, kw_only=True):
+    """The last of what a job printed that did not end well.
+
+    Args:
+        job: its number.
+        stdout: the end of its standard output.
+        stderr: the end of its standard error.
+    """
+
+    job: int
+    stdout: str = ""
+    stderr: str = ""
+
+
+def said_of_exit(exit_code: int) -> str:
+    """How a job ended, in words.
+
+    Args:
+        exit_code: as `wait` gives it.
+
+    >>> said_of_exit(3 << 8), said_of_exit(9), said_of_exit(139 << 8)
+    ('exit code 3', 'signal SIGKILL', 'exit code 139 (what a shell says of SIGSEGV)')
+    """
+    number, code = exit_code & 0x7F, exit_code >> 8
+    if number:
+        return f"signal {_signal_name(number)}"
+    shell = _signal_name(code - 128) if 128 < code < 128 + signal.NSIG else ""
+    return f"exit code {code}" + (f" (what a shell says of {shell})" if shell.startswith("SIG") else "")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)

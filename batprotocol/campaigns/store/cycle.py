@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from sqlalchemy import BindParameter, Connection, Select, bindparam, delete, insert, select, update
+from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, select, update
 
 from batprotocol.campaigns.entities.failures import blacklist_event
 from batprotocol.campaigns.model import (
@@ -30,11 +30,14 @@ from batprotocol.campaigns.model import (
     Wipe,
 )
 from batprotocol.campaigns.store import tables
-from batprotocol.campaigns.store.engine import insert_rows, upsert
+from batprotocol.campaigns.store.engine import in_pieces, insert_rows, upsert
 from batprotocol.campaigns.store.numbers import next_numbers
 from batprotocol.campaigns.store.rows import event_of, job_row, row_of, value_of, values_of
 
 __all__ = ["HISTORY_CYCLES", "PERIOD_SECONDS", "CycleBooks", "change_events", "change_tasks", "insert_events"]
+
+KEPT_OUTPUTS: Final = 10_000
+"""Of how many jobs that did not end well it is kept what they printed."""
 
 HISTORY_CYCLES: Final = 1000
 """For how many cycles the snapshots and forecasts are kept."""
@@ -77,7 +80,7 @@ class CycleBooks:
         """The open events that the updator may close, and those that keep it from that: of clusters, and blacklists."""
         found = {row.id: event_of(row) for row in self._connection.execute(_WATCHED)}
         parents = [event.parent for event in found.values() if event.parent is not None and event.parent not in found]
-        found.update({row.id: event_of(row) for row in _in_pieces(self._connection, _STILL_OPEN, parents)})
+        found.update({row.id: event_of(row) for row in in_pieces(self._connection, _STILL_OPEN, parents)})
         return tuple(found[number] for number in sorted(found))
 
     def tasks(self, campaign: int, cluster: str, count: int) -> tuple[Task, ...]:
@@ -107,6 +110,7 @@ class CycleBooks:
         insert_events(self._connection, found.events)
         change_events(self._connection, found.event_changes)
         self.wipe(found.wipes)
+        upsert(self._connection, tables.outputs, [row_of(each) for each in found.outputs])
 
     def carry_out(self, decisions: Decisions, now: float) -> tuple[Job, ...]:
         """Write down what was decided; the new jobs, which nobody has told their clusters of yet."""
@@ -151,7 +155,7 @@ class CycleBooks:
             return
         sums: dict[tuple[int, str], list[float]] = defaultdict(lambda: [0, 0.0, 0.0])
         periods: dict[tuple[int, str, int], list[float]] = defaultdict(lambda: [0, math.inf])
-        for row in _in_pieces(self._connection, _TERMINATED, numbers):
+        for row in in_pieces(self._connection, _TERMINATED, numbers):
             if row.tag is not None:
                 self._prepared(row.campaign, row.cluster, row.tag)
                 continue
@@ -187,6 +191,9 @@ class CycleBooks:
         if self._cycle % TIDY_CYCLES == 0:
             for table in (tables.forecasts_history, tables.gridstatus):
                 self._connection.execute(delete(table).where(table.c.cycle <= self._cycle - HISTORY_CYCLES))
+            oldest = self._connection.execute(_OLDEST_OUTPUT).scalar()
+            if oldest is not None:
+                self._connection.execute(delete(tables.outputs).where(tables.outputs.c.job < oldest))
 
     def _launch(self, submissions: Sequence[Submission], now: float) -> tuple[Job, ...]:
         """Make a job of each task that is submitted."""
@@ -241,7 +248,7 @@ def change_tasks(connection: Connection, changes: Sequence[TaskChange]) -> None:
     moved: dict[str, list[dict[str, Any]]] = {"state": [], "priority": []}
     affinities = []
     ended = []
-    for row in _in_pieces(connection, _STATES, list(last)):
+    for row in in_pieces(connection, _STATES, list(last)):
         change = last[row.id]
         counted[row.campaign][_COUNTERS[TaskState(row.state)]] -= 1
         counted[row.campaign][_COUNTERS[change.state]] += 1
@@ -288,13 +295,13 @@ def insert_events(connection: Connection, events: Sequence[Event]) -> None:
 def change_events(connection: Connection, changes: Sequence[EventChange]) -> None:
     """Close events, or open them again."""
     opened: dict[int, Counter[str]] = defaultdict(Counter)
-    for change in changes:
-        of = tables.events.c.id == change.event
-        row = connection.execute(select(tables.events.c.state, tables.events.c.campaign).where(of)).one_or_none()
-        if row is not None and row.state != change.state:
-            connection.execute(update(tables.events).where(of).values(state=str(change.state)))
-            if row.campaign is not None:
-                opened[row.campaign]["events"] += 1 if change.state is EventState.OPEN else -1
+    wanted = {change.event: change.state for change in changes}
+    moved = [row for row in in_pieces(connection, _EVENT_STATES, list(wanted)) if row.state != wanted[row.id]]
+    for row in moved:
+        if row.campaign is not None:
+            opened[row.campaign]["events"] += 1 if wanted[row.id] is EventState.OPEN else -1
+    if moved:
+        connection.execute(_MOVE_EVENT, [{"event": row.id, "new": str(wanted[row.id])} for row in moved])
     _count(connection, opened)
 
 
@@ -307,28 +314,21 @@ def _count(connection: Connection, counted: dict[int, Counter[str]]) -> None:
             connection.execute(update(tables.campaigns).where(columns.id == campaign).values(values))
 
 
-PIECE: Final = 500
-"""How many numbers stand in one query; SQLite has a bound."""
-
-
-def _in_pieces(connection: Connection, query: Select[Any], numbers: Sequence[int]) -> list[Any]:
-    """The rows of a query for all these numbers."""
-    found: list[Any] = []
-    for begin in range(0, len(numbers), PIECE):
-        found.extend(connection.execute(query, {"numbers": numbers[begin : begin + PIECE]}))
-    return found
-
-
 _numbers: Final[BindParameter[Any]] = bindparam("numbers", expanding=True)
 _jobs, _tasks, _events, _affinity = tables.jobs.c, tables.parameters.c, tables.events.c, tables.tasks_affinity.c
 
 _ACTIVE_JOBS: Final = select(tables.jobs).where(_jobs.active).order_by(_jobs.id)
 _WATCHED: Final = select(tables.events).where(tables.OPEN, _events["class"].in_(("cluster", "campaign")))
+_EVENT_STATES: Final = select(_events.id, _events.campaign, _events.state).where(_events.id.in_(_numbers))
+_MOVE_EVENT: Final = update(tables.events).where(_events.id == bindparam("event")).values(state=bindparam("new"))
 _STILL_OPEN: Final = select(tables.events).where(tables.OPEN, _events.id.in_(_numbers))
 _KILL: Final = update(tables.jobs).where(_jobs.id == bindparam("job")).values(kill=bindparam("reason"))
 _TERMINATED: Final = select(
     _jobs.campaign, _jobs.cluster, _jobs.tag, _jobs.submission_time, _jobs.start_time, _jobs.stop_time
 ).where(_jobs.id.in_(_numbers))
+_OLDEST_OUTPUT: Final = (
+    select(tables.outputs.c.job).order_by(tables.outputs.c.job.desc()).offset(KEPT_OUTPUTS - 1).limit(1)
+)
 _STATES: Final = select(_tasks.id, _tasks.campaign, _tasks.state).where(_tasks.id.in_(_numbers))
 _MOVE: Final = update(tables.parameters).where(_tasks.id == bindparam("task")).values(state=bindparam("state"))
 _FORGET_AFFINITY: Final = delete(tables.tasks_affinity).where(_affinity.task == bindparam("of_task"))

@@ -15,18 +15,21 @@ from functools import cache
 from typing import Any, Final
 
 import sqlalchemy
-from sqlalchemy import Connection, Engine, Executable, Table, event
+from sqlalchemy import Connection, Engine, Executable, Select, Table, event
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
 from sqlalchemy.pool import StaticPool
 
-from batprotocol.errors import PackageMissing, StoreError
+from batprotocol.errors import PackageMissing, StoreAway, StoreError
 
-__all__ = ["Database", "insert_rows", "upsert"]
+__all__ = ["PIECE", "Database", "in_pieces", "insert_rows", "upsert"]
 
 WRITERS: Final = 0xC1624
 LOOPS: Final = 0xC1625
 """The locks of PostgreSQL: of whoever writes, of whoever lets campaigns run."""
+
+PIECE: Final = 500
+"""How many numbers stand in one query: SQLite has a bound, and PostgreSQL one of 65,535."""
 
 PATIENCE_SECONDS: Final = 30.0
 """How long is waited for another one who writes, and for the lock of a loop that was killed a moment ago."""
@@ -65,6 +68,8 @@ class Database:
         self.shown = parsed.render_as_string(hide_password=True)
         self._is_sqlite = self.engine.dialect.name == "sqlite"
         self._memory = memory
+        if self._is_sqlite and not memory and self.file:
+            _make_private(self.file)
         if self._is_sqlite:
             event.listen(self.engine, "connect", _prepare_sqlite)
             event.listen(self.engine, "begin", _begin_sqlite)
@@ -135,11 +140,25 @@ class Database:
             yield
         except DBAPIError as error:
             reason = " ".join(str(error.orig).split())
-            raise StoreError(f"{self.shown}: {reason}") from error
+            kind = StoreAway if not self._is_sqlite and _is_away(error) else StoreError
+            raise kind(f"{self.shown}: {reason}") from error
 
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
+
+
+def _make_private(file: str) -> None:
+    """Make the file of a new store, for its owner only. Whether it can be used, SQLite tells."""
+    with suppress(OSError):
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+
+
+def _is_away(error: DBAPIError) -> bool:
+    """Whether the server has closed the connection, or cannot be reached now; it may be back soon."""
+    state = getattr(error.orig, "sqlstate", None)
+    lost = isinstance(error, OperationalError | InterfaceError) and (state is None or state.startswith(("08", "57P")))
+    return error.connection_invalidated or lost
 
 
 def _lock(descriptor: int, refusal: str) -> None:
@@ -167,6 +186,14 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
     """Insert rows, if there are any."""
     if rows:
         connection.execute(sqlalchemy.insert(table), rows)
+
+
+def in_pieces(connection: Connection, query: Select[Any], numbers: Sequence[int]) -> list[Any]:
+    """The rows of a query for all these `numbers`, an expanding parameter of it."""
+    found: list[Any] = []
+    for begin in range(0, len(numbers), PIECE):
+        found.extend(connection.execute(query, {"numbers": numbers[begin : begin + PIECE]}))
+    return found
 
 
 def upsert(

@@ -8,14 +8,14 @@ from __future__ import annotations
 import secrets
 from typing import Final
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, insert, select, text, update
 
 from batprotocol.campaigns.store import tables
 from batprotocol.errors import StoreError
 
 __all__ = ["initialise", "mark_of", "next_cycle", "next_numbers"]
 
-SCHEMA: Final = "1"
+SCHEMA: Final = "2"
 """Of the tables as they are here."""
 
 
@@ -26,6 +26,9 @@ def initialise(connection: Connection) -> None:
     if found is None:
         rows = [{"key": "schema", "value": SCHEMA}, {"key": "mark", "value": f"cigri-{secrets.token_hex(4)}"}]
         connection.execute(insert(tables.grid), rows)
+    elif found == "1":  # jobs were not in groups yet; new tables are made above
+        connection.execute(text('ALTER TABLE jobs ADD COLUMN "group" INTEGER'))
+        connection.execute(update(tables.grid).where(tables.grid.c.key == "schema").values(value=SCHEMA))
     elif found != SCHEMA:
         raise StoreError(f"the tables are of version {found}, expected {SCHEMA}")
 

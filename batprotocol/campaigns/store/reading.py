@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from sqlalchemy import Connection, Select, Table, bindparam, func, select
@@ -27,9 +27,10 @@ from batprotocol.campaigns.model import (
 )
 from batprotocol.campaigns.store import tables
 from batprotocol.campaigns.store.cycle import PERIOD_SECONDS
+from batprotocol.campaigns.store.engine import in_pieces
 from batprotocol.campaigns.store.rows import campaign_of, properties_of, value_of, values_of
 
-__all__ = ["CampaignReader", "read_grid"]
+__all__ = ["LIVING", "CampaignReader", "read_grid"]
 
 LIVING: Final = ("in_treatment", "paused")
 """The states of campaigns that have not ended."""
@@ -43,8 +44,10 @@ class CampaignReader:
 
     def statuses(self, connection: Connection, numbers: Iterable[int] | None = None) -> tuple[CampaignStatus, ...]:
         """How far these campaigns are; None: those that have not ended."""
-        chosen = {} if numbers is None else {"numbers": list(numbers)}
-        rows = connection.execute(_ALL_LIVING if numbers is None else _CHOSEN, chosen).all()
+        if numbers is None:
+            rows: Sequence[Any] = connection.execute(_ALL_LIVING).all()
+        else:
+            rows = in_pieces(connection, _CHOSEN, sorted(numbers))
         self._read_properties(connection, [row.id for row in rows])
         done = {tag: _where(connection, _DONE[tag]) for tag in _DONE}
         return tuple(self._status(row, {tag: where.get(row.id, ()) for tag, where in done.items()}) for row in rows)
@@ -75,9 +78,7 @@ class CampaignReader:
         new = [number for number in numbers if number not in self._properties]
         if new:
             found: dict[int, list[ClusterProperties]] = defaultdict(list)
-            columns = tables.campaign_properties.c
-            query = select(columns.campaign, columns.properties).where(columns.campaign.in_(new))
-            for row in connection.execute(query.order_by(columns.campaign, columns.position)):
+            for row in in_pieces(connection, _PROPERTIES, new):
                 found[row.campaign].append(properties_of(row.properties))
             self._properties.update({number: tuple(found[number]) for number in new})
 
@@ -164,6 +165,11 @@ _TAPS: Final = _living(tables.taps)
 _CONTROLLERS: Final = _living(tables.controllers)
 _PROGRESS: Final = _living(tables.progress)
 _said = tables.campaign_properties.c
+_PROPERTIES: Final = (
+    select(_said.campaign, _said.properties)
+    .where(_said.campaign.in_(bindparam("numbers", expanding=True)))
+    .order_by(_said.campaign, _said.position)
+)
 _DONE: Final = {
     "prologue": select(_said.campaign, _said.cluster).where(_said.prologue_done),
     "epilogue": select(_said.campaign, _said.cluster).where(_said.epilogue_done),

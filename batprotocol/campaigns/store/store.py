@@ -19,14 +19,15 @@ from batprotocol.campaigns.model import (
     Grid,
     GridStatus,
     Job,
+    JobOutput,
     Task,
     UserPriority,
 )
 from batprotocol.campaigns.store import tables, users
-from batprotocol.campaigns.store.cycle import PIECE, CycleBooks
-from batprotocol.campaigns.store.engine import Database, upsert
+from batprotocol.campaigns.store.cycle import CycleBooks
+from batprotocol.campaigns.store.engine import Database, in_pieces, upsert
 from batprotocol.campaigns.store.numbers import initialise, mark_of, next_cycle, next_numbers
-from batprotocol.campaigns.store.reading import CampaignReader, read_grid
+from batprotocol.campaigns.store.reading import LIVING, CampaignReader, read_grid
 from batprotocol.campaigns.store.rows import event_of, row_of, value_of, values_of
 from batprotocol.errors import StoreError
 
@@ -97,19 +98,22 @@ class Store:
         with self._database.writing() as connection:
             yield OpenCycle(connection, next_cycle(connection), self._reader)
 
+    def used_clusters(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The clusters that campaigns use which have not ended, or that have jobs; and those of the last cycle."""
+        with self._database.reading() as connection:
+            used = connection.execute(_USED).scalars().all()
+            recent = connection.execute(_RECENT).scalars().all()
+        return frozenset(used), frozenset(recent)
+
     def requests(self, numbers: Sequence[int]) -> dict[int, tuple[Job, Campaign, Task | None]]:
         """What is to be done in these jobs, but for those that are to be killed; a prologue or epilogue has no task."""
         found: dict[int, tuple[Job, Task | None]] = {}
         if not numbers:
             return {}
         with self._database.reading() as connection:
-            for begin in range(0, len(numbers), PIECE):
-                rows = connection.execute(_REQUESTS, {"numbers": numbers[begin : begin + PIECE]})
-                for row in rows:
-                    task = (
-                        None if row.task is None else Task(row.task, row.campaign, row.task_name, row.task_parameters)
-                    )
-                    found[row.id] = value_of(Job, row), task
+            for row in in_pieces(connection, _REQUESTS, numbers):
+                task = None if row.task is None else Task(row.task, row.campaign, row.task_name, row.task_parameters)
+                found[row.id] = value_of(Job, row), task
             campaigns = {job.campaign for job, _ in found.values()}
             known = {each.campaign.id: each.campaign for each in CampaignReader().statuses(connection, campaigns)}
         return {number: (job, known[job.campaign], task) for number, (job, task) in found.items()}
@@ -236,6 +240,15 @@ class Store:
             row = connection.execute(select(tables.jobs).where(tables.jobs.c.id == number)).one_or_none()
             return None if row is None else value_of(Job, row)
 
+    def outputs(self, campaign: int | None = None, *, job: int | None = None) -> Iterator[tuple[Job, JobOutput]]:
+        """What jobs printed that did not end well, by number: of a campaign, or of this job. Read as it is taken."""
+        columns = tables.jobs.c
+        query = select(tables.jobs, tables.outputs.c.stdout, tables.outputs.c.stderr).join(tables.outputs)
+        query = query.where(columns.id == job if job is not None else columns.campaign == campaign)
+        with self._database.reading() as connection:
+            for row in connection.execute(query.order_by(columns.id)):
+                yield value_of(Job, row), JobOutput(job=row.id, stdout=row.stdout, stderr=row.stderr)
+
     def task(self, number: int) -> Task | None:
         """A task, None if there is none of this number."""
         with self._database.reading() as connection:
@@ -290,6 +303,15 @@ class Store:
             return values_of(GridStatus, connection.execute(query.order_by(columns.cluster)))
 
 
+_USED: Final = (
+    select(tables.campaign_properties.c.cluster)
+    .join(tables.campaigns)
+    .where(tables.campaigns.c.state.in_(LIVING))
+    .union(select(tables.jobs.c.cluster).where(tables.jobs.c.active))
+)
+_RECENT: Final = select(tables.gridstatus.c.cluster).where(
+    tables.gridstatus.c.cycle == select(func.max(tables.gridstatus.c.cycle)).scalar_subquery()
+)
 _REQUESTS: Final = (
     select(
         tables.jobs,

@@ -39,6 +39,7 @@ __all__ = [
     "gridstatus",
     "jobs",
     "jobs_to_submit",
+    "outputs",
     "parameters",
     "progress",
     "taps",
@@ -160,12 +161,23 @@ jobs = Table(
     Column("kill", Text),
     _number("weight"),
     Column("node", Text),
+    Column("group", Integer),
 )
-"""`active` is whether the state is no end. `kill` is an intention until the cluster says that the job has ended."""
+"""`active` is whether the state is no end. `kill` is an intention until the cluster says that the job has ended.
+`group` is the number of the first of the jobs that are run as one."""
 # As `jobs.c.active` is written in a query of each: only so does SQLite see that the index is the one for it.
 Index("jobs_active", jobs.c.id, sqlite_where=text("active = 1"), postgresql_where=text("active"))
 Index("jobs_of_a_campaign", jobs.c.campaign, jobs.c.id)
 Index("jobs_of_a_task", jobs.c.task)
+
+outputs = Table(
+    "outputs",
+    METADATA,
+    Column("job", ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
+    _text("stdout", ""),
+    _text("stderr", ""),
+)
+"""The end of what those jobs printed that did not end well: of so many of the last ones as are kept."""
 
 jobs_to_submit = Table(
     "jobs_to_submit",

@@ -6,11 +6,11 @@ Whose campaign it is, is checked here, so that no way around it is forgotten. It
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from batprotocol.campaigns.jdl import names_of
@@ -25,12 +25,15 @@ from batprotocol.campaigns.model import (
 )
 from batprotocol.campaigns.store import tables
 from batprotocol.campaigns.store.cycle import change_events, change_tasks
-from batprotocol.campaigns.store.engine import insert_rows
+from batprotocol.campaigns.store.engine import in_pieces, insert_rows
 from batprotocol.campaigns.store.numbers import next_numbers
 from batprotocol.campaigns.store.rows import row_of
 from batprotocol.errors import StoreError, shown
 
 __all__ = ["add_tasks", "cancel", "fix", "kill_job", "move", "purge", "submit"]
+
+ROWS: Final = 10_000
+"""How many tasks are written at a time: each is a small dict meanwhile."""
 
 _MOVES: Final = {
     CampaignState.PAUSED: ((CampaignState.IN_TREATMENT,), "paused"),
@@ -130,22 +133,17 @@ def fix(
     change_events(connection, [EventChange(row.id) for row in rows])
     if resubmit:
         numbers = [row.job for row in rows if row.job is not None]
-        failed = (
-            select(_tasks.id)
-            .join(tables.jobs, _jobs.task == _tasks.id)
-            .where(_jobs.id.in_(numbers), _tasks.state == "event")
-        )
+        failed = {row.id: row.campaign for row in in_pieces(connection, _FAILED, numbers)}
         again = [
-            TaskChange(task=row.id, state=TaskState.PENDING, priority=TaskPriority.RESUBMITTED)
-            for row in connection.execute(failed.distinct())
+            TaskChange(task=task, state=TaskState.PENDING, priority=TaskPriority.RESUBMITTED) for task in sorted(failed)
         ]
         change_tasks(connection, again)
-        reopened = select(_tasks.campaign).where(_tasks.id.in_([change.task for change in again]))
-        connection.execute(
-            update(tables.campaigns)
-            .where(_campaigns.id.in_(reopened), _campaigns.state == "terminated")
-            .values(state=str(CampaignState.IN_TREATMENT))
-        )
+        for reopened in sorted(set(failed.values())):
+            connection.execute(
+                update(tables.campaigns)
+                .where(_campaigns.id == reopened, _campaigns.state == "terminated")
+                .values(state=str(CampaignState.IN_TREATMENT))
+            )
     return len(rows)
 
 
@@ -173,28 +171,24 @@ def _insert_tasks(connection: Connection, campaign: int, parameters: Sequence[st
     if not parameters:
         return
     number = next_numbers(connection, "task", len(parameters))
-    rows = [
-        {
-            "id": number + place,
-            "campaign": campaign,
-            "name": name,
-            "parameters": each,
-            "priority": int(TaskPriority.USUAL),
-            "state": str(TaskState.PENDING),
-        }
-        for place, (name, each) in enumerate(zip(names_of(parameters), parameters, strict=True))
-    ]
-    try:
-        connection.execute(insert(tables.parameters), rows)
-    except IntegrityError:
-        raise StoreError(f"campaign {campaign}: {_twice(rows)}") from None
-    count = {"total": _campaigns.total + len(rows), "pending": _campaigns.pending + len(rows)}
+    usual = {"campaign": campaign, "priority": int(TaskPriority.USUAL), "state": str(TaskState.PENDING)}
+    for begin in range(0, len(parameters), ROWS):
+        piece = parameters[begin : begin + ROWS]
+        rows = [
+            {"id": place, "name": name, "parameters": each, **usual}
+            for place, (name, each) in enumerate(zip(names_of(piece), piece, strict=True), number + begin)
+        ]
+        try:
+            connection.execute(insert(tables.parameters), rows)
+        except IntegrityError:
+            raise StoreError(f"campaign {campaign}: {_twice(parameters)}") from None
+    count = {"total": _campaigns.total + len(parameters), "pending": _campaigns.pending + len(parameters)}
     connection.execute(update(tables.campaigns).where(_campaigns.id == campaign).values(**count))
 
 
-def _twice(rows: Sequence[dict[str, Any]]) -> str:
-    """Which name is there twice; the transaction is lost, so only the new rows can tell."""
-    counted = Counter(row["name"] for row in rows)
+def _twice(parameters: Iterable[str]) -> str:
+    """Which name is there twice; the transaction is lost, so only the new ones can tell."""
+    counted = Counter(names_of(parameters))
     repeated = next((name for name, count in counted.items() if count > 1), None)
     if repeated is not None:
         return f"two tasks are called {shown(repeated)}: the first word of the parameters must be another one for each"
@@ -213,3 +207,8 @@ def _json(value: Any) -> str:
 
 
 _campaigns, _tasks, _jobs, _events = tables.campaigns.c, tables.parameters.c, tables.jobs.c, tables.events.c
+_FAILED: Final = (
+    select(_tasks.id, _tasks.campaign)
+    .join(tables.jobs, _jobs.task == _tasks.id)
+    .where(_jobs.id.in_(bindparam("numbers", expanding=True)), _tasks.state == "event")
+)
