@@ -197,4 +197,5 @@ def request_of(job: Job, campaign: Campaign, task: Task | None) -> Request:
         properties=properties.properties,
         walltime=seconds_of(walltime),
         best_effort=job.best_effort,
+        group=job.group,
     )

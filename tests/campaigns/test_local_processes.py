@@ -241,7 +241,7 @@ def test_a_job_that_was_being_forgotten_is_not_started_again(tmp_path: Path) -> 
     def interrupted(path: Path, **_: object) -> None:
         removed.append(path)
         (path / "started").rmdir()
-        (path / "exit").unlink()
+        (path / "log").unlink()
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:

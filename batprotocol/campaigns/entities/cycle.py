@@ -7,12 +7,13 @@ runner, nikita. All is one function of values; only the tasks to do are asked fo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
 from batprotocol.campaigns.entities import metascheduler, nikita, runner
 from batprotocol.campaigns.entities.forecasting import forecasts
+from batprotocol.campaigns.entities.grouping import group_size, heads
 from batprotocol.campaigns.entities.metascheduler import Couple, is_test
 from batprotocol.campaigns.entities.regulators import REGULATORS, taps_after
 from batprotocol.campaigns.entities.runner import TaskSource
@@ -21,6 +22,7 @@ from batprotocol.campaigns.model import (
     CampaignState,
     CampaignType,
     Decisions,
+    Durations,
     Forecast,
     Grid,
     Job,
@@ -41,6 +43,7 @@ def decide(grid: Grid, settings: Settings, tasks: TaskSource) -> Decisions:
         settings: how the grid is run.
         tasks: gives the first tasks of a campaign that wait, for a cluster.
     """
+    every_job, grid = grid.jobs, msgspec.structs.replace(grid, jobs=heads(grid.jobs))
     expected = forecasts(grid, settings)
     couples = metascheduler.couples(grid, settings)
     ready = [couple for couple in couples if not _awaits_prologue(couple)]
@@ -48,7 +51,9 @@ def decide(grid: Grid, settings: Settings, tasks: TaskSource) -> Decisions:
     offered = metascheduler.offers(grid, settings)
     before = dict(offered)
     active = Counter((job.campaign, job.cluster) for job in grid.jobs)
-    orders = metascheduler.orders(regulation.served, offered, regulation.limits, active, _tested(grid))
+    orders = metascheduler.orders(
+        regulation.served, offered, regulation.limits, active, _tested(grid), _sizes(grid, settings)
+    )
     ordered = {(order.campaign, order.cluster) for order in orders}
     campaigns = {each.campaign.id: each.campaign for each in grid.campaigns}
     return Decisions(
@@ -58,11 +63,11 @@ def decide(grid: Grid, settings: Settings, tasks: TaskSource) -> Decisions:
         submissions=(
             *_preparations(grid, couples),
             *runner.submissions(orders, campaigns, tasks),
-            *(_copies(grid, ready, offered, settings) if settings.finalize else ()),
+            *(_copies(every_job, ready, offered, settings) if settings.finalize else ()),
         ),
         taps=taps_after(regulation.taps, orders, settings, grid.taps),
         controllers=regulation.controllers,
-        wipes=nikita.wipes(grid, settings),
+        wipes=nikita.wipes(msgspec.structs.replace(grid, jobs=every_job), settings),
         ended=tuple(
             each.campaign.id
             for each in grid.campaigns
@@ -102,6 +107,24 @@ def _preparations(grid: Grid, couples: Sequence[Couple]) -> Iterator[Submission]
                 yield Submission(campaign=couple.campaign, cluster=couple.cluster.name, tag=tag, best_effort=False)
 
 
+def _sizes(grid: Grid, settings: Settings) -> Callable[[Couple, int, float], int]:
+    """How many tasks a job does, by what the campaign's jobs there took so far."""
+    durations = {(each.campaign, each.cluster): each.durations for each in grid.progress}
+
+    def size(couple: Couple, remaining: int, offer: float) -> int:
+        if is_test(couple.campaign, couple.properties):
+            return 1
+        return group_size(
+            couple.properties,
+            durations.get(couple.key, Durations()),
+            remaining=remaining,
+            places=int(offer // couple.weight),
+            settings=settings,
+        )
+
+    return size
+
+
 def _tested(grid: Grid) -> frozenset[tuple[int, str]]:
     """Where a test campaign has had its job."""
     tests = {each.campaign.id for each in grid.campaigns if each.campaign.type is CampaignType.TEST}
@@ -110,11 +133,13 @@ def _tested(grid: Grid) -> frozenset[tuple[int, str]]:
     )
 
 
-def _copies(grid: Grid, couples: Sequence[Couple], left: dict[str, float], settings: Settings) -> Iterator[Submission]:
+def _copies(
+    active: Sequence[Job], couples: Sequence[Couple], left: dict[str, float], settings: Settings
+) -> Iterator[Submission]:
     """Copies of the last tasks of campaigns, on what is left over; not of those that a cluster has yet to take."""
     jobs: dict[int, list[Job]] = {}
-    unsettled = {job.task for job in grid.jobs if job.kill is not None or job.state in _ON_THE_WAY}
-    for job in grid.jobs:
+    unsettled = {job.task for job in active if job.kill is not None or job.state in _ON_THE_WAY}
+    for job in active:
         if job.task not in unsettled:
             jobs.setdefault(job.campaign, []).append(job)
     copied: dict[int, Counter[int]] = {}

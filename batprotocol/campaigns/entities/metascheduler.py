@@ -161,6 +161,7 @@ def orders(
     limits: Mapping[tuple[int, str], Limit],
     active: Mapping[tuple[int, str], int],
     tested: Set[tuple[int, str]] = frozenset(),
+    sizes: Callable[[Couple, int, float], int] = lambda couple, remaining, offer: 1,
 ) -> tuple[Order, ...]:
     """What the campaigns' schedulers order, one after the other: what one takes, the next ones are not offered.
 
@@ -170,10 +171,12 @@ def orders(
         limits: how many jobs each couple may get.
         active: how many jobs each couple has that have not ended.
         tested: the couples of test campaigns which have had their job.
+        sizes: how many tasks a job of a couple does, by how many remain, and what is offered.
     """
     remaining = {couple.campaign.id: couple.status.pending for couple in ordered}
     found = []
     for couple in ordered:
+        group = sizes(couple, remaining[couple.campaign.id], offered[couple.cluster.name])
         policy: Policy = "test" if is_test(couple.campaign, couple.properties) else "workqueue"
         share = Share(
             offer=offered[couple.cluster.name],
@@ -183,13 +186,14 @@ def orders(
             max_jobs=couple.properties.max_jobs,
             weight=couple.weight,
             tested=couple.key in tested,
+            group=group,
         )
         jobs = POLICIES[policy](share)
         if not jobs:
             continue
         taken = resources_for(jobs, share)
         offered[couple.cluster.name] -= taken
-        remaining[couple.campaign.id] -= jobs
+        remaining[couple.campaign.id] -= min(jobs * group, remaining[couple.campaign.id])
         campaign, cluster = couple.key
-        found.append(Order(campaign=campaign, cluster=cluster, jobs=jobs, policy=policy, resources=taken))
+        found.append(Order(campaign=campaign, cluster=cluster, jobs=jobs, group=group, policy=policy, resources=taken))
     return tuple(found)

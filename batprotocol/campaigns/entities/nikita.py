@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
+from batprotocol.campaigns.entities.grouping import heads, whole_groups
 from batprotocol.campaigns.entities.predictor import allowed
 from batprotocol.campaigns.jdl.resources import seconds_of
 from batprotocol.campaigns.model import Event, EventState, Grid, Job, JobState, KillReason, Settings, Wipe
@@ -70,7 +71,7 @@ def wipes(grid: Grid, settings: Settings) -> tuple[Wipe, ...]:
     found: dict[int, Wipe] = {}
     for status in grid.gridstatus:
         waiting = [job for job in alive if job.state is JobState.REMOTE_WAITING and job.cluster == status.cluster]
-        many = overflow(waiting, allowed(status.max, settings.flood_rate))
+        many = whole_groups(overflow(heads(waiting), allowed(status.max, settings.flood_rate)), waiting)
         found.update((job.id, _wipe(job, KillReason.OVERFLOW, grid.now)) for job in many)
         old = stale((job for job in waiting if job.id not in found), grid.now, settings.stale)
         found.update((job.id, _wipe(job, KillReason.STALE, grid.now)) for job in old)

@@ -57,7 +57,9 @@ def serve(
     return None
 
 
-def submission(campaign: Campaign, cluster: str, tasks: Iterable[int], *, replica: bool = False) -> Submission:
+def submission(
+    campaign: Campaign, cluster: str, tasks: Iterable[int], *, replica: bool = False, group: int = 1
+) -> Submission:
     """Tasks for a cluster, by number, with what the campaign says of it. Copies always give way to other jobs."""
     properties = next(each for each in campaign.clusters if each.cluster == cluster)
     return Submission(
@@ -67,6 +69,7 @@ def submission(campaign: Campaign, cluster: str, tasks: Iterable[int], *, replic
         best_effort=replica or properties.best_effort,
         replica=replica,
         weight=read_resources(properties.resources).weight,
+        group=group,
     )
 
 
@@ -80,12 +83,13 @@ def submissions(
         campaigns: the campaigns by number.
         tasks: gives the tasks that wait.
     """
-    wanted = {(order.campaign, order.cluster): order.jobs for order in ordered}
+    wanted = {(order.campaign, order.cluster): order.jobs * order.group for order in ordered}
+    groups = {(order.campaign, order.cluster): order.group for order in ordered}
     together: Counter[int] = Counter()
-    for (number, _), jobs in wanted.items():
-        together[number] += jobs
+    for (number, _), tasks_of_it in wanted.items():
+        together[number] += tasks_of_it
     candidates = {couple: tasks(*couple, together[couple[0]]) for couple in wanted}
     return tuple(
-        submission(campaigns[number], cluster, (task.id for task in got))
+        submission(campaigns[number], cluster, (task.id for task in got), group=groups[number, cluster])
         for (number, cluster), got in draw(wanted, candidates).items()
     )

@@ -39,6 +39,7 @@ class Share(Record, frozen=True, kw_only=True):
         max_jobs: how many it may have there; None: as many as it likes.
         weight: how many resources its JDL asks for, for each job.
         tested: whether a job of it has ended well there.
+        group: how many tasks a job does.
     """
 
     offer: float
@@ -48,6 +49,7 @@ class Share(Record, frozen=True, kw_only=True):
     max_jobs: int | None = None
     weight: int = 1
     tested: bool = False
+    group: int = 1
 
 
 def test(share: Share) -> int:
@@ -79,7 +81,7 @@ def workqueue(share: Share) -> int:
         jobs = 0
     if share.max_jobs is not None:
         jobs = min(jobs, share.max_jobs - share.active)
-    return max(0, min(jobs, share.remaining))
+    return max(0, min(jobs, math.ceil(share.remaining / share.group)))
 
 
 POLICIES: dict[Policy, Callable[[Share], int]] = {"test": test, "workqueue": workqueue}

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
+import msgspec
+
 from batprotocol.campaigns.managers.interface import (
     KILLED,
     LOST,
@@ -18,6 +20,7 @@ from batprotocol.campaigns.managers.interface import (
     TIME_OVER,
     Request,
     ended,
+    text_of_output,
 )
 from batprotocol.campaigns.model import JobState, Observation, RemoteJob
 from batprotocol.errors import ClusterError
@@ -28,6 +31,8 @@ Answer = TypeVar("Answer")
 
 PRIORITY: Final = -10
 """Of what is best-effort: other work of the Dask cluster has 0 and goes first."""
+
+RESTARTED: Final = "the Dask scheduler was started anew and has forgotten its jobs: those that had ended may run again"
 
 CAUSES: Final = {event.type: event for event in (KILLED, LOST, NO_DIRECTORY, TIME_OVER)}
 
@@ -54,38 +59,47 @@ class DaskCluster:
         self._mark = f"{mark}."
         self._timeout = timeout
         self._client: Any = None
+        self._life: str | None = None  # of the register that was there last
         self._ask(lambda client: client.scheduler_info())
 
     def look(self) -> Observation:
         found = self._ask(lambda client: self._call(client, "look", mark=self._mark))
         jobs = tuple(_told(int(job["name"][len(self._mark) :]), job) for job in found["jobs"])
-        return Observation(cluster=self.name, time=time.time(), max=found["maximum"], free=found["free"], jobs=jobs)
+        before, self._life = self._life, found["life"]
+        return Observation(
+            cluster=self.name,
+            time=time.time(),
+            max=found["maximum"],
+            free=found["free"],
+            jobs=jobs,
+            message=RESTARTED if before not in (None, found["life"]) else "",
+        )
 
     def submit(self, requests: Sequence[Request]) -> None:
-        names = {self._name(each.job): each for each in requests}
-        if names:
-            self._ask(lambda client: self._send(client, names))
+        groups: dict[tuple[str, int], dict[int, Request]] = {}
+        for each in requests:
+            key = ("alone", each.job) if each.group is None else ("group", each.group)
+            groups.setdefault(key, {})[each.job] = each
+        tasks = {self._name(next(iter(jobs))): list(jobs.values()) for jobs in groups.values()}
+        if tasks:
+            self._ask(lambda client: self._send(client, tasks))
 
-    def _send(self, client: Any, names: Mapping[str, Request]) -> None:
-        from batprotocol.campaigns.managers.dask_remote import run_command
+    def _send(self, client: Any, tasks: Mapping[str, Sequence[Request]]) -> None:
+        from batprotocol.campaigns.managers.dask_remote import run_commands
 
-        for name in self._call(client, "announce", names=list(names)):
-            job = names[name]
+        groups = {task: [self._name(job.job) for job in jobs] for task, jobs in tasks.items()}
+        for task in self._call(client, "announce", groups=groups):
+            first = tasks[task][0]
             client.submit(
-                run_command,
-                name,
-                job.command,
-                job.directory,
-                job.walltime,
-                dict(job.environment),
-                job.best_effort,
-                key=name,
+                run_commands,
+                [{**msgspec.structs.asdict(job), "name": self._name(job.job)} for job in tasks[task]],
+                key=task,
                 pure=False,
-                priority=PRIORITY if job.best_effort else 0,
-                resources={"slots": job.weight} if job.weight > 1 else None,
+                priority=PRIORITY if first.best_effort else 0,
+                resources={"slots": first.weight} if first.weight > 1 else None,
             )
         until = time.monotonic() + self._timeout  # Dask sends them by and by
-        while self._call(client, "announce", names=list(names)):
+        while self._call(client, "announce", groups=groups):
             if time.monotonic() > until:
                 raise TimeoutError("it has not taken the jobs")
             time.sleep(0.005)
@@ -176,7 +190,7 @@ def _told(number: int, job: dict[str, Any]) -> RemoteJob:
     """A job of the register as the campaigns see it."""
     started, stopped, node = job.get("started"), job.get("ended"), job.get("node")
     if stopped is None:
-        state = JobState.REMOTE_WAITING if started is None else JobState.RUNNING
+        state = JobState.RUNNING if "worker" in job else JobState.REMOTE_WAITING
         return RemoteJob(job=number, state=state, remote_id=job["name"], start_time=started, node=node)
     cause, exit_code = CAUSES.get(job["cause"]), job["exit_code"]
     return ended(
@@ -187,4 +201,10 @@ def _told(number: int, job: dict[str, Any]) -> RemoteJob:
         stop_time=stopped,
         remote_id=job["name"],
         node=node,
+        output=_printed(job.get("output")),
+        errors=_printed(job.get("errors")),
     )
+
+
+def _printed(kept: tuple[bytes, bool] | None) -> str:
+    return "" if kept is None else text_of_output(bytes(kept[0]), whole=kept[1])

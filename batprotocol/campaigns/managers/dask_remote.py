@@ -14,7 +14,9 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
+import uuid
 from contextlib import suppress
 from typing import Any
 
@@ -22,10 +24,13 @@ from distributed import get_worker
 from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.utils import sync
 
-__all__ = ["MARK", "Register", "kill_commands", "run_command"]
+__all__ = ["MARK", "Register", "kill_commands", "run_commands"]
 
 MARK = "batprotocol-campaigns"
 """The name of the register, and the client that wants all that is in it."""
+
+KEPT_BYTES = 10_000
+"""So many of the last bytes are kept of what a job prints that does not end well."""
 
 
 class Register(SchedulerPlugin):
@@ -35,8 +40,9 @@ class Register(SchedulerPlugin):
     idempotent = True
 
     def __init__(self) -> None:
+        self.life = uuid.uuid4().hex  # another one after the scheduler was started anew
         self.jobs: dict[str, dict[str, Any]] = {}
-        self.announced: dict[str, float] = {}
+        self.announced: dict[str, list[str]] = {}
 
     async def start(self, scheduler: Any) -> None:
         self.scheduler = scheduler
@@ -50,17 +56,18 @@ class Register(SchedulerPlugin):
             }
         )
 
-    def announce(self, names: list[str]) -> list[str]:
-        """These jobs are about to be submitted. Which of them are new."""
-        new = [name for name in names if name not in self.jobs]
-        self.announced.update(dict.fromkeys(new, time.time()))
+    def announce(self, groups: dict[str, list[str]]) -> list[str]:
+        """Groups of jobs are about to be submitted, each as a task of Dask. Which of these are new."""
+        new = [task for task, names in groups.items() if not any(name in self.jobs for name in names)]
+        self.announced.update({task: groups[task] for task in new})
         return new
 
     def update_graph(self, scheduler: Any, *, keys: set[Any], **rest: Any) -> None:
         """Tasks were submitted; those that were announced stay, even if the client goes."""
         ours = [key for key in keys if key in self.announced]
         for key in ours:
-            self.jobs.setdefault(key, {"name": key, "submitted": self.announced.pop(key)})
+            for name in self.announced.pop(key):
+                self.jobs.setdefault(name, {"name": name, "task": key, "submitted": time.time()})
         scheduler.client_desires_keys(keys=ours, client=MARK)
 
     def remove_worker(self, scheduler: Any, worker: str, **rest: Any) -> None:
@@ -69,19 +76,34 @@ class Register(SchedulerPlugin):
             if job.get("worker") == worker and "ended" not in job:
                 job.update(ended=time.time(), exit_code=None, cause="EXTERMINATE")
 
-    async def begin(self, name: str, worker: str, node: str) -> bool:
-        """A worker wants to start this job: whether it may."""
-        job = self.jobs.get(name)
-        if job is None or "started" in job or "ended" in job:
+    async def begin(self, names: list[str], worker: str, node: str) -> bool:
+        """A worker wants to run these jobs, one after the other: whether it may."""
+        jobs = [self.jobs.get(name) for name in names]
+        if all(job is None or "worker" in job or "ended" in job for job in jobs):
             return False
-        job.update(started=time.time(), worker=worker, node=node)
+        for job in jobs:
+            if job is not None and "ended" not in job:
+                job.update(worker=worker, node=node)
         return True
 
-    async def end(self, name: str, exit_code: int | None, cause: str | None) -> None:
-        """A worker tells how a job has ended, or the client that one is to end: the first word counts."""
+    async def end(self, name: str, next: str | None = None, **how: Any) -> bool:
+        """A worker tells how a job has ended, or the client that one is to end: the first word counts.
+
+        Args:
+            name: of the job; "" of none.
+            next: the job that the worker wants to begin now.
+            how: the exit code, the cause, and what it has printed.
+
+        Returns whether the next one may begin.
+        """
         job = self.jobs.get(name)
         if job is not None and "ended" not in job:
-            job.update(ended=time.time(), exit_code=exit_code, cause=cause)
+            job.update(how, ended=time.time())
+        following = self.jobs.get(next or "")
+        if following is None or "started" in following or "ended" in following:
+            return False
+        following.update(started=time.time())
+        return True
 
     async def look(self, mark: str) -> dict[str, Any]:
         """Threads, how many of them have nothing to do, and the jobs whose names begin so."""
@@ -89,14 +111,13 @@ class Register(SchedulerPlugin):
         threads = sum(worker.nthreads for worker in workers)
         busy = sum(min(len(worker.processing), worker.nthreads) for worker in workers)
         jobs = [job for name, job in self.jobs.items() if name.startswith(mark)]
-        return {"maximum": threads, "free": threads - busy, "jobs": jobs}
+        return {"maximum": threads, "free": threads - busy, "jobs": jobs, "life": self.life}
 
     async def forget(self, names: list[str]) -> None:
         """Nobody will ask for these again."""
-        self.scheduler.client_releases_keys(keys=[name for name in names if name in self.jobs], client=MARK)
-        for name in names:
-            self.jobs.pop(name, None)
-            self.announced.pop(name, None)
+        gone = {self.jobs.pop(name)["task"] for name in names if name in self.jobs}
+        kept = {job["task"] for job in self.jobs.values()}
+        self.scheduler.client_releases_keys(keys=[task for task in gone if task not in kept], client=MARK)
 
 
 class _Commands:
@@ -137,67 +158,87 @@ def _commands(worker: Any) -> _Commands:
     return found
 
 
-def run_command(
-    name: str, command: str, directory: str, walltime: float, environment: dict[str, str], best_effort: bool
-) -> None:
-    """On a worker, in a thread of it: run a command, and tell the register how it ended."""
+def run_commands(jobs: list[dict[str, Any]]) -> None:
+    """On a worker, in a thread of it: run commands, one after the other, and tell the register how each ended."""
     worker = get_worker()
 
     def call(handler: str, **arguments: Any) -> Any:
-        return sync(worker.loop, getattr(worker.scheduler, f"{MARK}-{handler}"), name=name, **arguments)
+        return sync(worker.loop, getattr(worker.scheduler, f"{MARK}-{handler}"), **arguments)
 
     commands = _commands(worker)
-    commands.running[name] = None
+    names = [job["name"] for job in jobs]
+    commands.running.update(dict.fromkeys(names))
+    ended: dict[str, Any] = {"name": ""}
     try:
-        if not call("begin", worker=worker.address, node=socket.gethostname()):
+        if not call("begin", names=names, worker=worker.address, node=socket.gethostname()):
             return
-        exit_code, cause = None, "EXTERMINATE"
-        try:
-            exit_code, cause = _run(commands, name, command, directory, walltime, environment, best_effort)
-        finally:
-            call("end", exit_code=exit_code, cause=cause)
+        for job in jobs:
+            may, ended = call("end", **ended, next=job["name"]), {"name": ""}
+            if may:
+                ended = {"name": job["name"], "exit_code": None, "cause": "EXTERMINATE"}
+                ended.update(_run(commands, job))
+            commands.ended(job["name"])
     finally:
-        commands.ended(name)
+        call("end", **ended)
+        for name in names:
+            commands.ended(name)
 
 
-def _run(
-    commands: _Commands,
-    name: str,
-    command: str,
-    directory: str,
-    walltime: float,
-    environment: dict[str, str],
-    best_effort: bool,
-) -> tuple[int | None, Any]:
-    directory = os.path.expanduser(directory.replace("$HOME", "~", 1))
+def _run(commands: _Commands, job: dict[str, Any]) -> dict[str, Any]:
+    directory = os.path.expanduser(job["directory"].replace("$HOME", "~", 1))
     if not os.path.isdir(directory):
-        return None, "WORKING_DIRECTORY"
+        return {"exit_code": None, "cause": "WORKING_DIRECTORY"}
     with tempfile.NamedTemporaryFile("w", prefix="cigri-nodes-") as nodes:
         nodes.write(f"{socket.gethostname()}\n")
         nodes.flush()
-        values = {key: directory if value == "{directory}" else value for key, value in environment.items()}
-        values = {key: nodes.name if value == "{nodes}" else value for key, value in values.items()}
+        known = {"{directory}": directory, "{nodes}": nodes.name}
+        values = {key: known.get(value, value) for key, value in job["environment"].items()}
         # A command must not outlive its worker, whose jobs are given up as lost.
         before = ["setpriv", "--pdeathsig", "KILL", "--"] if shutil.which("setpriv") else []
-        polite = ["nice", "-n", "19"] if best_effort else []
+        polite = ["nice", "-n", "19"] if job["best_effort"] else []
         process = subprocess.Popen(
-            [*before, *polite, "sh", "-c", command],
+            [*before, *polite, "sh", "-c", job["command"]],
             cwd=directory,
             env={**os.environ, **values},
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             start_new_session=True,
         )
-        commands.started(name, process)
-        try:
-            code = process.wait(walltime)
-        except subprocess.TimeoutExpired:
-            return None, "WALLTIME"
-        finally:
-            _kill(process)
-            process.wait()
-    return (code << 8 if code >= 0 else -code), None
+        commands.started(job["name"], process)
+        printed = {"output": _Tail(process.stdout), "errors": _Tail(process.stderr)}
+        code = None
+        with suppress(subprocess.TimeoutExpired):
+            code = process.wait(job["walltime"])
+        _kill(process)
+        status = process.wait()
+    told = {name: tail.end() for name, tail in printed.items()}
+    if code is None:
+        return {"exit_code": None, "cause": "WALLTIME", **told}
+    exit_code = status << 8 if status >= 0 else -status
+    return {"exit_code": exit_code, "cause": None, **(told if exit_code else {})}
+
+
+class _Tail:
+    """The end of what is written into a pipe, which is read as it comes."""
+
+    def __init__(self, pipe: Any) -> None:
+        self._pipe = pipe
+        self._kept = b""
+        self._length = 0
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        with self._pipe:
+            while piece := self._pipe.read1(1 << 16):
+                self._length += len(piece)
+                self._kept = (self._kept + piece)[-KEPT_BYTES:]
+
+    def end(self) -> tuple[bytes, bool]:
+        """What was kept, and whether that is all. Who has left the session of its command may write on, unread."""
+        self._thread.join(1.0)
+        return self._kept, self._length <= KEPT_BYTES
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -17,6 +17,7 @@ from batprotocol.campaigns.model.record import Record
 
 __all__ = [
     "DIRECTORY",
+    "KEPT_BYTES",
     "KILLED",
     "LOST",
     "NODES",
@@ -26,6 +27,7 @@ __all__ = [
     "Request",
     "ResourceManager",
     "ended",
+    "text_of_output",
 ]
 
 # Why a job has ended without an exit code, in OAR's words where it has one.
@@ -35,6 +37,9 @@ NO_DIRECTORY: Final = RemoteEvent("WORKING_DIRECTORY", "There is no such directo
 REFUSED: Final = RemoteEvent("REFUSED", "It asks for more resources than there are.")
 TIME_OVER: Final = RemoteEvent("WALLTIME", "It took longer than its walltime.")
 
+
+KEPT_BYTES: Final = 10_000
+"""So many of the last bytes are kept of what a job prints that does not end well."""
 
 DIRECTORY: Final = "{directory}"
 NODES: Final = "{nodes}"
@@ -56,6 +61,8 @@ class Request(Record, frozen=True, kw_only=True):
         properties: which resources, in OAR's words; empty: any.
         walltime: seconds that it may take, > 0.
         best_effort: whether the cluster's own jobs may kill it.
+        group: the number of the first of the jobs with which it is to be run on the same resources, one after the
+            other, in the order in which they are submitted; None: it is alone. They are submitted together.
     """
 
     job: int
@@ -68,6 +75,7 @@ class Request(Record, frozen=True, kw_only=True):
     properties: str = ""
     walltime: float = 3600.0
     best_effort: bool = True
+    group: int | None = None
 
     def variables(self, *, directory: str, nodes: str) -> dict[str, str]:
         """The environment, with what only the resource manager knows."""
@@ -113,6 +121,8 @@ def ended(
     stop_time: float | None = None,
     remote_id: str | None = None,
     node: str | None = None,
+    output: str = "",
+    errors: str = "",
 ) -> RemoteJob:
     """A job that has ended with this exit code, or because of this."""
     return RemoteJob(
@@ -124,4 +134,22 @@ def ended(
         start_time=start_time,
         stop_time=stop_time,
         node=node,
+        output=output,
+        errors=errors,
     )
+
+
+def text_of_output(printed: bytes, *, whole: bool = True) -> str:
+    r"""What a job has printed as text that every store can keep.
+
+    Args:
+        printed: the end of it.
+        whole: whether that is all of it; else the line that it begins in is left out if it can be.
+
+    >>> text_of_output(b"half a line\nand a \xff\0", whole=False)
+    'and a \ufffd\ufffd'
+    """
+    if not whole:
+        _, newline, rest = printed.partition(b"\n")
+        printed = rest if newline and rest else printed
+    return printed.decode("utf-8", "replace").replace("\0", "\ufffd")

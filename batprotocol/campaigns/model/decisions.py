@@ -49,6 +49,7 @@ class Order(Record, frozen=True, kw_only=True):
         campaign: the number of the campaign.
         cluster: the name of the cluster.
         jobs: how many, at least 1.
+        group: how many tasks each of them does, one after the other, at most.
         policy: the policy of the campaign's scheduler.
         resources: how many of the cluster's free resources they are expected to take.
     """
@@ -56,6 +57,7 @@ class Order(Record, frozen=True, kw_only=True):
     campaign: int
     cluster: str
     jobs: int
+    group: int = 1
     policy: Policy = "workqueue"
     resources: float = 0.0
 
@@ -71,6 +73,7 @@ class Submission(Record, frozen=True, kw_only=True):
         best_effort: whether the cluster's own jobs may kill them.
         replica: whether they are further copies of tasks that have a job already.
         weight: how many resources the JDL asks for, for each.
+        group: how many of the tasks, one after the other, a job does.
     """
 
     campaign: Campaign
@@ -80,6 +83,7 @@ class Submission(Record, frozen=True, kw_only=True):
     best_effort: bool = True
     replica: bool = False
     weight: int = 1
+    group: int = 1
 
 
 class Wipe(Record, frozen=True):

@@ -62,7 +62,9 @@ class Settings(Record, frozen=True, kw_only=True):
         walltime_grace: seconds after its walltime at which a job that still runs is wiped.
         finalize: whether the last jobs of a campaign are copied to resources that are left over.
         copies: how many jobs a task may have at once when it is finalized.
-        batch: how many tasks of a campaign a cluster gets at once at most.
+        batch: how many jobs of a campaign a cluster gets at once at most.
+        group_seconds: how long a job should take that does several tasks, where the campaign wants temporal grouping.
+        group_tasks: how many tasks it does at most.
         tap: how taps are turned.
         controller: the constants of the controller.
     """
@@ -77,6 +79,8 @@ class Settings(Record, frozen=True, kw_only=True):
     finalize: bool = True
     copies: int = 2
     batch: int = 500
+    group_seconds: float = 30.0
+    group_tasks: int = 1000
     tap: TapSettings = TapSettings()
     controller: ControllerSettings = ControllerSettings()
 

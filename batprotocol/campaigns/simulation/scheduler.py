@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
+import msgspec
+
 from batprotocol import (
     DelayProfile,
     EDCRequestedSimulationFeatures,
@@ -190,7 +192,9 @@ class GridScheduler(Scheduler):
         """Submit the campaigns whose time has come."""
         while self._coming and self._coming[0][0].submission_time <= self.now:
             coming, read = self._coming.pop(0)
-            number = self.store.submit(read.campaign, read.parameters, now=self.now, jdl=read.jdl)
+            alone = tuple(msgspec.structs.replace(each, temporal_grouping=False) for each in read.campaign.clusters)
+            campaign = msgspec.structs.replace(read.campaign, clusters=alone)  # each task is a job of Batsim's
+            number = self.store.submit(campaign, read.parameters, now=self.now, jdl=read.jdl)
             self._durations[number] = coming.duration
 
     def _measure(self, done: Cycle) -> None:

@@ -22,6 +22,7 @@ from batprotocol.campaigns.model import (
     JobChange,
     JobState,
     Observation,
+    Order,
     Submission,
     Task,
     TaskChange,
@@ -117,7 +118,7 @@ class CycleBooks:
         self._keep_forecasts(decisions)
         connection = self._connection
         connection.execute(delete(tables.jobs_to_submit))
-        insert_rows(connection, tables.jobs_to_submit, [row_of(order) for order in decisions.orders])
+        insert_rows(connection, tables.jobs_to_submit, [_order_row(order) for order in decisions.orders])
         upsert(connection, tables.taps, [row_of(tap) for tap in decisions.taps])
         upsert(connection, tables.controllers, [row_of(state) for state in decisions.controllers])
         jobs = self._launch(decisions.submissions, now)
@@ -201,6 +202,7 @@ class CycleBooks:
         if not wanted:
             return ()
         first = next_numbers(self._connection, "job", len(wanted))
+        groups = _groups(submissions, first)
         jobs = tuple(
             Job(
                 id=number,
@@ -212,6 +214,7 @@ class CycleBooks:
                 replica=each.replica,
                 tag=each.tag,
                 weight=each.weight,
+                group=groups.get(number),
             )
             for number, (each, task) in enumerate(wanted, first)
         )
@@ -234,6 +237,25 @@ class CycleBooks:
             self._connection.execute(ended.values(state="terminated"))
             for table in (tables.tasks_affinity, tables.taps, tables.controllers, tables.finished):
                 self._connection.execute(delete(table).where(table.c.campaign == number))
+
+
+def _order_row(order: Order) -> dict[str, Any]:
+    row = row_of(order)
+    del row["group"]
+    return row
+
+
+def _groups(submissions: Sequence[Submission], first: int) -> dict[int, int]:
+    """The groups of the jobs that are in one, these being numbered from the first."""
+    found: dict[int, int] = {}
+    for each in submissions:
+        count = len(each.tasks) if each.tag is None else 1
+        for begin in range(0, count, each.group):
+            together = range(first + begin, first + min(begin + each.group, count))
+            if len(together) > 1:
+                found.update(dict.fromkeys(together, together[0]))
+        first += count
+    return found
 
 
 # What users change, too

@@ -1,0 +1,327 @@
+"""Jobs that are run one after the other, and their folder.
+
+The leader of a group makes `started` in its folder before it does anything, which only one of two can, and writes into
+`log` when a job begins and ends; a lock is held by the leader and all that it starts. So whoever comes later, after a
+crash too, reads from the folder whether the jobs wait, run or have ended, and how. It must not know why they are run.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import marshal
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from batprotocol.campaigns.managers.interface import (
+    KEPT_BYTES,
+    KILLED,
+    LOST,
+    NO_DIRECTORY,
+    REFUSED,
+    TIME_OVER,
+    Request,
+    ended,
+    text_of_output,
+)
+from batprotocol.campaigns.model import JobState, RemoteEvent, RemoteJob
+
+__all__ = ["Group", "read_groups"]
+
+LEADER: Final = str(Path(__file__).with_name("leader.py"))
+
+NODE: Final = socket.gethostname()
+
+IGNORED: Final = (int(signal.SIGPIPE), int(signal.SIGXFSZ))
+"""The signals that Python ignores."""
+
+UNFINISHED: Final = ".unfinished"
+"""What the name of a folder ends with that is being made or thrown away."""
+
+
+class Group:
+    """Jobs that are run one after the other.
+
+    Args:
+        folder: where they are kept.
+        output: where what they print goes.
+        requests: the jobs, in their order.
+        submitted: when they were.
+    """
+
+    def __init__(self, folder: Path, output: Path, requests: Sequence[Request], submitted: float) -> None:
+        self.folder = folder
+        self.requests = {each.job: each for each in requests}
+        self.submitted = submitted
+        self.weight = max(each.weight for each in requests)
+        self.leader: subprocess.Popen[bytes] | None = None  # None, too, if another process has started it
+        self.ended: dict[int, RemoteJob] = {}
+        self._output = output
+        self._begun: dict[int, tuple[float, int]] = {}
+        self._over: dict[int, tuple[float, int | None, bool]] = {}  # when, the status, whether its time was up
+        self._read = 0
+        self._why = {number: event for number in self.requests if (event := self._blamed(number)) is not None}
+
+    def write(self) -> None:
+        """Write them down. They are there as a whole or not at all."""
+        unfinished = self.folder.with_name(f"{self.folder.name}{UNFINISHED}")
+        unfinished.mkdir(exist_ok=True)
+        jobs = msgspec.json.encode([list(self.requests.values()), self.submitted])
+        (unfinished / "jobs.json").write_bytes(jobs)
+        unfinished.rename(self.folder)
+
+    def clear(self) -> None:
+        """Throw their folder away: at once, as half of one could look like jobs that have not been started."""
+        gone = self.folder.with_name(f"{self.folder.name}{UNFINISHED}")
+        with suppress(FileNotFoundError):
+            self.folder.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
+
+    # Whether they run
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no leader need begin any more: one has, or each job is to end without."""
+        return (self.folder / "started").exists() or self._why.keys() >= self.requests.keys()
+
+    def start(self) -> bool:
+        """Start them, unless somebody has; whether they may run."""
+        first = next(iter(self.requests.values()))
+        directory = os.path.expanduser(first.directory.replace("$HOME", "~", 1))
+        if not os.path.isdir(directory):
+            for number in self.requests:
+                self.blame(number, NO_DIRECTORY)
+            return False
+        nodes = self.folder / "nodes"
+        nodes.write_text(f"{NODE}\n" * self.weight)
+        jobs = [
+            (
+                number,
+                each.command,
+                each.walltime,
+                each.variables(directory=directory, nodes=str(nodes)),
+                self._out(number),
+            )
+            for number, each in self.requests.items()
+        ]
+        plan = {"directory": directory, "polite": first.best_effort, "ignored": IGNORED, "jobs": jobs}
+        (self.folder / "plan").write_bytes(marshal.dumps(plan))
+        lock = self._lock()
+        if lock is None:  # it was started a moment ago by whoever had this folder before
+            return True
+        try:
+            self.leader = subprocess.Popen(
+                [sys.executable, "-I", "-S", LEADER, self.folder],
+                stdin=lock,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        finally:
+            os.close(lock)
+        return True
+
+    def is_running(self) -> bool:
+        """Whether its leader runs. What one has left that somebody has killed is killed, too."""
+        if self.leader is not None:
+            if self.leader.poll() is None:
+                return True
+        elif (lock := self._lock()) is not None:
+            os.close(lock)
+            return False
+        elif _is_leader(_number(self.folder / "pid")):
+            return True
+        lock = self._lock()
+        if lock is not None:
+            os.close(lock)
+            return False
+        return not self._kill_rest()
+
+    def _lock(self) -> int | None:
+        """The lock of the jobs, or None while something of them runs."""
+        descriptor = os.open(self.folder / "lock", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            return None
+        return descriptor
+
+    # How they are
+
+    def told(self, running: bool) -> Iterator[RemoteJob]:
+        """The jobs as the campaigns see them, while the group waits or runs."""
+        self._read_log()
+        for number in self.requests:
+            if number not in self.ended and (number in self._over or (not running and number in self._why)):
+                self.ended[number] = self._end(number)
+            if number in self.ended:
+                yield self.ended[number]
+                continue
+            started = self._begun[number][0] if number in self._begun else None
+            state = JobState.RUNNING if running else JobState.REMOTE_WAITING
+            yield RemoteJob(job=number, state=state, remote_id=str(number), start_time=started, node=NODE)
+
+    def finish(self) -> None:
+        """The group runs no more: all have ended."""
+        self._read_log()
+        for number in self.requests:
+            if number not in self.ended:
+                self.ended[number] = self._end(number)
+
+    def _end(self, number: int) -> RemoteJob:
+        begun = self._begun.get(number)
+        at, status, late = self._over.get(number, (time.time(), None, False))
+        blamed = TIME_OVER if late else self._why.get(number)
+        if status == 0 and not late:
+            blamed = None
+        elif status is None and blamed is None:
+            blamed = LOST
+        well = status == 0 and blamed is None
+        return ended(
+            number,
+            exit_code=status if blamed is None else None,
+            because=blamed,
+            start_time=None if begun is None else begun[0],
+            stop_time=at,
+            remote_id=str(number),
+            node=NODE,
+            output="" if well else self._printed(number, "stdout"),
+            errors="" if well else self._printed(number, "stderr"),
+        )
+
+    def _read_log(self) -> None:
+        """What the leader has written since the last time, in whole lines."""
+        try:
+            with open(self.folder / "log", "rb") as file:
+                file.seek(self._read)
+                lines, newline, _ = file.read().rpartition(b"\n")
+        except FileNotFoundError:
+            return
+        self._read += len(lines) + len(newline)
+        for line in lines.decode().splitlines():
+            word, job, at, *rest = line.split()
+            if word == "begin":
+                self._begun[int(job)] = float(at), int(rest[0])
+            else:
+                status = None if rest[0] == "-" else int(rest[0])
+                self._over[int(job)] = float(at), status, rest[1] == TIME_OVER.type
+
+    def _printed(self, number: int, kind: str) -> str:
+        """The end of what a job has printed."""
+        try:
+            with open(f"{self._out(number)}.{kind}", "rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - KEPT_BYTES))
+                return text_of_output(file.read(KEPT_BYTES), whole=size <= KEPT_BYTES)
+        except OSError:
+            return ""
+
+    def _out(self, number: int) -> str:
+        return str(self._output / str(number))
+
+    # Killing them
+
+    def blame(self, number: int, event: RemoteEvent) -> None:
+        """Write down why a job ends, if it does not end by itself before; the leader does not start it any more."""
+        self._why.setdefault(number, event)
+        (self.folder / f"cause-{number}").write_text(event.type)
+
+    def _blamed(self, number: int) -> RemoteEvent | None:
+        try:
+            type = (self.folder / f"cause-{number}").read_text()
+        except OSError:
+            return None
+        return next((event for event in (KILLED, NO_DIRECTORY, REFUSED) if event.type == type), None)
+
+    def kill(self, number: int) -> None:
+        """Kill a job and all that it has started, whether it has begun or not. The others go on."""
+        self.blame(number, KILLED)
+        self._read_log()
+        if number in self._begun and number not in self._over:
+            _kill_group(self._begun[number][1], self._leader())
+
+    def _leader(self) -> int | None:
+        return self.leader.pid if self.leader is not None else _number(self.folder / "pid")
+
+    def kill_all(self) -> None:
+        """Kill the leader, so that it starts nothing more, and then what it has started."""
+        leader = self._leader()
+        if leader is not None and self.is_running():
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(leader, signal.SIGKILL)
+            if self.leader is not None:
+                self.leader.wait()
+            self._kill_rest()
+
+    def _kill_rest(self) -> bool:
+        """Kill what is left of the job that ran when its leader was killed; whether nothing is."""
+        self._read_log()
+        leader = self._leader()
+        if leader is None:
+            return False
+        for process in _session(leader):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(process, signal.SIGKILL)
+        for number, (_, process) in self._begun.items():
+            if number not in self._over:
+                _kill_group(process, leader)
+        lock = self._lock()
+        if lock is not None:
+            os.close(lock)
+        return lock is not None
+
+
+def read_groups(folder: Path, output: Path) -> Iterator[Group]:
+    """The groups of a folder. What was being made or thrown away is thrown away."""
+    for path in folder.iterdir():
+        if path.suffix == UNFINISHED:
+            shutil.rmtree(path, ignore_errors=True)
+            continue
+        with suppress(OSError, msgspec.DecodeError):
+            kind = tuple[list[Request], float]
+            requests, submitted = msgspec.json.decode((path / "jobs.json").read_bytes(), type=kind)
+            yield Group(path, output, requests, submitted)
+
+
+def _is_leader(process: int | None) -> bool:
+    """Whether there is a leader of this number: it began a session of its own."""
+    try:
+        return process is not None and os.getsid(process) == process
+    except OSError:
+        return False
+
+
+def _kill_group(process: int, leader: int | None) -> None:
+    """Kill a command and what it has started, if it is still what that leader started."""
+    with suppress(ProcessLookupError, PermissionError):
+        if process > 0 and os.getsid(process) == leader:
+            os.killpg(process, signal.SIGKILL)
+
+
+def _session(leader: int) -> Iterator[int]:
+    """All processes that a leader and those it started have started, where the system tells."""
+    with suppress(OSError):
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                with suppress(OSError):
+                    if os.getsid(int(name)) == leader:
+                        yield int(name)
+
+
+def _number(path: Path) -> int | None:
+    """The number in a file, None if there is none."""
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,170 @@
+"""The leader of a group of jobs: a process that runs them one after the other, and writes down how each ended.
+
+It is started as a program of its own, with nothing but what Python has built in, as its start is most of what a short
+job costs. It must import nothing else: not `signal`, `json` or `subprocess`, and nothing of batprotocol.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import select
+import sys
+import time
+
+TERM, KILL = 15, 9
+GRACE_SECONDS = 5.0
+"""What a command has left when its time is up, to end by itself."""
+
+LONGEST_WAIT = 1e6
+
+PLAIN = frozenset(" %+,-./0123456789:=@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
+"""The characters that mean themselves to a shell."""
+
+_NO_PROGRAMS = """
+. : alias bg bind break builtin caller case cd chdir command compgen complete compopt continue coproc declare dirs
+disown do done echo elif else enable esac eval exec exit export false fc fg fi for function getopts hash help history
+if in jobs kill let local logout mapfile popd printf pushd pwd read readarray readonly return select set shift shopt
+source suspend test then time times trap true type typeset ulimit umask unalias unset until wait while
+"""
+SHELLS_OWN = frozenset(_NO_PROGRAMS.split())
+"""The words that a shell does not look for among the programs."""
+
+
+Files = list[tuple[object, ...]]
+"""What posix_spawn does with descriptors."""
+
+
+class Group:
+    """The jobs of a folder.
+
+    Args:
+        folder: the folder, with their plan.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        with open(os.path.join(folder, "plan"), "rb") as file:
+            self.plan = marshal.load(file)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        self.log = os.open(os.path.join(folder, "log"), flags, 0o600)
+
+    def run(self) -> None:
+        """Run all of them."""
+        os.chdir(self.plan["directory"])
+        if self.plan["polite"]:
+            os.nice(19)
+        for number, command, walltime, variables, output in self.plan["jobs"]:
+            if self.is_doomed(number):
+                self.write(f"end {number} {time.time()} - KILLED")
+            else:
+                self.run_one(number, command, walltime, {**os.environ, **variables}, output)
+
+    def is_doomed(self, number: int) -> bool:
+        """Whether somebody wants this job to end. They say so first, and kill then what is running."""
+        return os.access(os.path.join(self.folder, f"cause-{number}"), os.F_OK)
+
+    def write(self, line: str) -> None:
+        """Write something down: a line as a whole."""
+        os.write(self.log, f"{line}\n".encode())
+
+    def run_one(self, number: int, command: str, walltime: float, environment: dict[str, str], output: str) -> None:
+        """Run a job to its end."""
+        paths = [f"{output}.{kind}" for kind in ("stdout", "stderr")]
+        append = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        files: Files = [
+            (os.POSIX_SPAWN_DUP2, 0, 3),  # the lock
+            (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, paths[0], append, 0o666),
+            (os.POSIX_SPAWN_OPEN, 2, paths[1], append, 0o666),
+        ]
+        try:
+            process = self.start(command, environment, files)
+        except (OSError, ValueError) as error:
+            with open(paths[1], "a") as file:
+                file.write(f"it cannot be started: {error}\n")
+            self.write(f"begin {number} {time.time()} 0")
+            self.write(f"end {number} {time.time()} {126 << 8} -")
+            return
+        self.write(f"begin {number} {time.time()} {process}")
+        if self.is_doomed(number):
+            kill(process, KILL)
+        late = not wait(process, walltime)
+        if late:
+            kill(process, TERM)
+            wait(process, GRACE_SECONDS)
+        kill(process, KILL)  # and what it has left running
+        status = os.waitpid(process, 0)[1]
+        for path in paths:
+            if not os.path.getsize(path):
+                os.unlink(path)
+        self.write(f"end {number} {time.time()} {status} {'WALLTIME' if late else '-'}")
+
+    def start(self, command: str, environment: dict[str, str], files: Files) -> int:
+        """Start a command, in a shell if it needs one; its process."""
+        words = plain_words(command)
+        if words:
+            try:
+                return self.spawn(words, environment, files)
+            except OSError:  # a shell tells in its own words what is wrong with it
+                pass
+        return self.spawn(["sh", "-c", command], environment, files)
+
+    def spawn(self, words: list[str], environment: dict[str, str], files: Files) -> int:
+        """Start a program; its process."""
+        ignored = self.plan["ignored"]  # which Python ignores, and commands must not
+        return os.posix_spawnp(words[0], words, environment, file_actions=files, setpgroup=0, setsigdef=ignored)
+
+
+def plain_words(command: str) -> list[str]:
+    """The words of a command that needs no shell, which takes as long to start as many a program; else none."""
+    words = command.split(" ")
+    needs_none = PLAIN.issuperset(command) and all(words) and "=" not in words[0] and words[0] not in SHELLS_OWN
+    return words if needs_none else []
+
+
+def kill(process: int, signal: int) -> None:
+    """Send a signal to a command and all that it has started. As nobody has waited for it, its number is its own."""
+    try:  # noqa: SIM105 - contextlib is not built in
+        os.killpg(process, signal)
+    except OSError:
+        pass
+
+
+def wait(process: int, seconds: float) -> bool:
+    """Whether a process ends within so many seconds. It stays there to be waited for."""
+    until = time.monotonic() + seconds
+    try:
+        descriptor = os.pidfd_open(process)
+    except (AttributeError, OSError):  # not everywhere
+        while os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.01)
+        return True
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        while (left := until - time.monotonic()) > 0:
+            if poll.poll(1000 * min(left, LONGEST_WAIT)):
+                return True
+        return bool(poll.poll(0))
+    finally:
+        os.close(descriptor)
+
+
+def main(folder: str) -> None:
+    """Lead the jobs of this folder, if nobody else does or did. Standard input is their lock."""
+    try:
+        os.mkdir(os.path.join(folder, "started"))
+    except OSError:
+        return
+    path = os.path.join(folder, "pid")
+    with open(f"{path}.new", "w") as file:
+        file.write(str(os.getpid()))
+    os.rename(f"{path}.new", path)
+    Group(folder).run()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
