@@ -53,6 +53,17 @@ def shown(value: object) -> str:
         return f"an int of {value.bit_length()} bits" if isinstance(value, int) else an(type(value).__name__)
 
 
+def printable(text: str) -> str:
+    r"""The text, with escapes for all that would move the cursor, change colours or reorder the line.
+
+    >>> printable("\x1b[31mred")
+    '\\x1b[31mred'
+    """
+    if text.isprintable():
+        return text
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+
+
 class ProtocolError(Exception):
     """The root of all exceptions of batprotocol."""
 

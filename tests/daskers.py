@@ -36,11 +36,12 @@ def _start(log: Path, *words: str) -> subprocess.Popen[bytes]:
 
 
 @contextmanager
-def dask_processes(folder: Path, workers: int) -> Iterator[DaskProcesses]:
-    """A scheduler on a free port of this machine, and so many workers, as long as this lasts."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+def dask_processes(folder: Path, workers: int, port: int = 0) -> Iterator[DaskProcesses]:
+    """A scheduler on a port of this machine, 0 being any that is free, and so many workers, as long as this lasts."""
+    if not port:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
     options = ["--host", "127.0.0.1", "--port", str(port), "--no-dashboard", "--no-jupyter"]
     scheduler = _start(folder / "scheduler.log", "scheduler", *options)
     found = DaskProcesses(f"tcp://127.0.0.1:{port}", folder)

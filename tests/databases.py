@@ -10,7 +10,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,12 +33,25 @@ def programs() -> Path:
 class PostgreSQL:
     """A server, reached by a socket in its folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, start: Callable[[], subprocess.Popen[bytes]]) -> None:
         self.folder = folder
+        self._start = start
+        self._server = start()
+        _wait_for(self, self._server)
         self._numbers = itertools.count(1)
 
     def url(self, database: str = "postgres") -> str:
         return f"postgresql://tester@/{database}?host={self.folder}"
+
+    def stop(self) -> None:
+        """It ends at once."""
+        self._server.send_signal(signal.SIGQUIT)
+        self._server.wait(PATIENCE_SECONDS)
+
+    def start(self) -> None:
+        """It is there again, with all that it had."""
+        self._server = self._start()
+        _wait_for(self, self._server)
 
     def new_database(self) -> str:
         """The URL of a database that nothing is in."""
@@ -75,23 +88,24 @@ def postgresql() -> Iterator[PostgreSQL]:
         subprocess.run(initdb, check=True, capture_output=True, cwd=folder, **identity)
         settings = ["fsync=off", "listen_addresses=", f"unix_socket_directories={folder}", "max_connections=50"]
         options = [word for setting in settings for word in ("-c", setting)]
-        with log.open("wb") as output:
-            server = subprocess.Popen(
-                [programs() / "postgres", "-D", data, *options], stdout=output, stderr=output, cwd=folder, **identity
-            )
+
+        def start() -> subprocess.Popen[bytes]:
+            with log.open("ab") as output:
+                words = [programs() / "postgres", "-D", data, *options]
+                return subprocess.Popen(words, stdout=output, stderr=output, cwd=folder, **identity)
+
+        found = PostgreSQL(folder, start)
         try:
-            found = PostgreSQL(folder)
-            _wait_for(found, server, log)
             yield found
         finally:
-            server.send_signal(signal.SIGQUIT)  # it ends at once, and nobody needs what it holds
-            server.wait(PATIENCE_SECONDS)
+            found.stop()  # nobody needs what it holds
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _wait_for(found: PostgreSQL, server: subprocess.Popen[bytes], log: Path) -> None:
+def _wait_for(found: PostgreSQL, server: subprocess.Popen[bytes]) -> None:
     until = time.monotonic() + PATIENCE_SECONDS
+    log = found.folder / "log"
     while True:
         try:
             psycopg.connect(found.url()).close()

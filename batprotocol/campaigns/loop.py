@@ -7,6 +7,7 @@ and what it has been told already, it does not do again. The loop must not know 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Sequence, Set
 from functools import partial
 from typing import Final
@@ -169,6 +170,12 @@ UNREACHABLE: Final = "CONNECTION_REFUSED"
 """The event of a cluster that cannot be asked."""
 
 
+def _once(command: str, marker: str) -> str:
+    """A command that is not begun again once it has ended well, nor while it runs, on all that have the same files."""
+    file, lock = shlex.quote(marker), shlex.quote(f"{marker}.lock")
+    return f"exec 9>>{lock} && flock 9 || exit 1\n[ -e {file} ] && exit 0\n(\n{command}\n) && : >>{file}"
+
+
 def request_of(job: Job, campaign: Campaign, task: Task | None) -> Request:
     """What a cluster is told of a job; without a task, it is a prologue or an epilogue.
 
@@ -182,6 +189,9 @@ def request_of(job: Job, campaign: Campaign, task: Task | None) -> Request:
         lines = properties.epilogue if epilogue else properties.prologue
         command = "\n".join(("set -e", *lines))
         walltime = (properties.epilogue_walltime if epilogue else properties.prologue_walltime) or walltime
+
+    elif task is not None and properties.result_marker:
+        command = _once(command, properties.result_marker.replace("{NAME}", task.name.replace("/", "_")))
 
     def expanded(text: str) -> str:
         return text.replace("{HOME}", "$HOME").replace("{CAMPAIGN_ID}", str(campaign.id))

@@ -80,6 +80,35 @@ def test_jobs_end_with_their_status(cluster: DaskCluster, tmp_path: Path) -> Non
     assert cluster.look().jobs == ()
 
 
+def test_a_group_runs_one_after_the_other_and_what_fails_is_kept(cluster: DaskCluster, tmp_path: Path) -> None:
+    commands = [
+        "echo 1 >> runs",
+        "seq 9999; echo why >&2; exit 3",
+        "echo 3 >> runs; sleep 60",
+        "echo 4 >> runs",
+        "true",
+    ]
+    requests = [
+        Request(job=number, command=command, directory=str(tmp_path), group=1)
+        for number, command in enumerate(commands, 1)
+    ]
+    cluster.submit(requests)
+    until(lambda: "3" in ((tmp_path / "runs").read_text() if (tmp_path / "runs").exists() else ""))
+    seen = {job.job: job for job in cluster.look().jobs}
+    assert [seen[number].state for number in (3, 4, 5)] == [JobState.RUNNING] * 3
+    assert cluster.look().free == 1
+    cluster.kill([3, 4])
+    found = ends(cluster)
+    assert [found[number].exit_code for number in (1, 2, 5)] == [0, 3 << 8, 0]
+    assert [why(found[number]) for number in (3, 4)] == [["FRAG_JOB_REQUEST"]] * 2
+    assert (found[2].errors, found[1].output) == ("why\n", "")
+    assert found[2].output.endswith("\n9998\n9999\n")
+    assert 9_000 < len(found[2].output) <= 10_000
+    assert (tmp_path / "runs").read_text() == "1\n3\n"
+    cluster.submit(requests)
+    assert len(cluster.look().jobs) == 5
+
+
 def test_jobs_end_otherwise(cluster: DaskCluster, tmp_path: Path) -> None:
     late = Request(job=1, command="sleep 60 & sleep 60", directory=str(tmp_path), walltime=0.3)
     lost = Request(job=2, command="true", directory=str(tmp_path / "missing"))
@@ -150,6 +179,25 @@ def test_a_worker_is_killed(dask: DaskProcesses, cluster: DaskCluster, tmp_path:
     runs = [int(number) for number in (tmp_path / "runs").read_text().split()]
     assert len(runs) == len(set(runs))
     assert set(runs) >= {job.job for job in found.values() if job.exit_code == 0}
+
+
+def test_a_scheduler_that_is_started_anew_is_told_of(tmp_path: Path) -> None:
+    """It has forgotten its jobs, so that some may run twice."""
+    with dask_processes(tmp_path, workers=0) as first:
+        cluster = DaskCluster("dask", first.address, timeout=5.0)
+        assert cluster.look().message == ""
+    port = int(first.address.rpartition(":")[2])
+    with dask_processes(tmp_path, workers=0, port=port):
+        until(lambda: "was started anew" in message_of(cluster))
+        assert cluster.look().message == ""
+    cluster.close()
+
+
+def message_of(cluster: DaskCluster) -> str:
+    try:
+        return cluster.look().message
+    except ClusterError:
+        return ""
 
 
 def test_nobody_is_there() -> None:

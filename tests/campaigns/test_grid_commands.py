@@ -9,9 +9,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from clusters import PaperCluster
 from commands import ENVIRONMENT, PROGRAM, run, run_here
 
-from batprotocol.campaigns.store import Store
+from batprotocol.campaigns.loop import Loop
+from batprotocol.campaigns.model import Campaign, ClusterProperties, Settings
+from batprotocol.campaigns.store import Store, Where
 
 WITHOUT_ENGINE = True
 
@@ -48,18 +51,24 @@ def test_a_campaign_from_its_submission_to_its_end(grid: tuple[str | Path, ...],
     assert json.loads(run_here(*grid, "stat", "-c", "1", "--json").out)["terminated"] == 3
     assert json.loads(run_here(*grid, "stat", "-a", "-d").out)["items"][0]["finished_jobs"] == 3
     assert json.loads(run_here(*grid, "stat", "-c", "1", "-J").out)["name"] == "short"
-    assert run_here(*grid, "clusters", "-u").out == "here: 0/2 used, 2 free\n"
+    usage = run_here(*grid, "clusters", "-u").out
+    assert re.fullmatch(r"here: 0/2 used, 2 free \([0-9]+ seconds? ago\)\n", usage)
 
 
 def test_what_fails_is_told_and_fixed(grid: tuple[str | Path, ...], tmp_path: Path) -> None:
-    run_here(*grid, "sub", "-j", jdl(tmp_path, "test -e fixed ||  exit 3; true", tasks=1))
-    done = run_here(*grid, "run", "--until-done", "--cycle", "0.1")
-    assert (done.status, done.err) == (
-        1,
-        "batproto: grid: 1 tasks did not end well: batproto grid events -c ID tells why\n",
-    )
+    fails = "test -e fixed || { echo what; printf 'why\\033[31m' >&2; exit 3; }; true"
+    run_here(*grid, "sub", "-j", jdl(tmp_path, fails, tasks=1))
+    done = run_here(*grid, "run", "--until-done", "--cycle", "0.1", "--no-finalize")
+    ways = "batproto grid events -c 1 and batproto grid output -c 1 tell why"
+    assert (done.status, done.err) == (1, f"batproto: grid: campaign 1: 1 task did not end well: {ways}\n")
     told = run_here(*grid, "events", "-c", "1").out
     assert "1: (open) EXIT_ERROR of job 1" in told
+    assert "The job exited with exit code 3;" in told
+    shown = "job 1 on here: exit code 3\nstandard output:\nwhat\nstandard error:\nwhy\\x1b[31m\n"
+    assert run_here(*grid, "output", "-c", "1").out == shown
+    assert run_here(*grid, "output", "-j", "1", "-O").out == "what\n"
+    assert run_here(*grid, "output", "-j", "1", "-E").out == "why\\x1b[31m\n"
+    assert json.loads(run_here(*grid, "output", "-j", "1", "--json").out)["stdout"] == "what\n"
     assert "2: (open) BLACKLIST" in told
     assert "Te 0/1 (0%)" in run_here(*grid, "stat", "-a").out
     (tmp_path / "fixed").touch()
@@ -67,6 +76,90 @@ def test_what_fails_is_told_and_fixed(grid: tuple[str | Path, ...], tmp_path: Pa
     assert run_here(*grid, "run", "--until-done", "--cycle", "0.1").status == 0
     assert "T  1/1 (100%)" in run_here(*grid, "stat", "-a").out
     assert run_here(*grid, "events", "-c", "1").out == "No events!\n"
+    assert "nothing is kept of job 2: only of jobs that do not end well" in run_here(*grid, "output", "-j", "2").err
+    assert run_here(*grid, "output", "-j", "9").err == "batproto: grid: Job 9 not found!\n"
+
+
+def test_a_run_tells_for_whom_campaigns_wait(grid: tuple[str | Path, ...], tmp_path: Path) -> None:
+    """It counts what it ran, and ends if that is wanted."""
+    run_here(*grid, "sub", "-j", jdl(tmp_path, "true", tasks=330))
+    run_here(*grid, "del", "-c", "1")
+    run_here(*grid, "sub", "-j", jdl(tmp_path, "exit 3;", tasks=4))
+    run_here(*grid, "sub", "-j", jdl(tmp_path, "true"))
+    run_here(*grid, "del", "-c", "3", "-p")
+    done = run_here(*grid, "run", "--until-stuck", "--cycle", "0.1", "--no-finalize")
+    assert done.status == 1
+    assert "campaign 2 waits for alice: its jobs failed on here: batproto grid events -c 2" in done.err
+    assert "campaign 3 waits for alice, who has paused it: batproto grid del -c 3 -r goes on with it\n" in done.err
+    assert re.search(r"campaign 2: [12] tasks? did not end well", done.err)
+    assert "330" not in done.err
+    run_here(*grid, "del", "-c", "2")
+    run_here(*grid, "clusters", "--disable", "here")
+    run_here(*grid, "del", "-c", "3", "-r")
+    done = run_here(*grid, "run", "--until-stuck", "--cycle", "0.1")
+    waits = "campaign 3 waits for here, not to be used: batproto grid clusters --enable here"
+    assert (done.status, done.err) == (1, f"batproto: grid: {waits}\n")
+    run_here(*grid, "clusters", "--enable", "here")
+    assert run_here(*grid, "run", "--until-stuck", "--cycle", "0.1", "--no-finalize") == (0, "", "")
+
+
+def test_copies_are_told_of(grid: tuple[str | Path, ...], tmp_path: Path) -> None:
+    run_here(
+        *grid,
+        "sub",
+        "-j",
+        jdl(tmp_path, "until mkdir a || mkdir b; do sleep 0.01; done; test -e b || sleep 60; true", 1),
+    )
+    done = run_here(*grid, "run", "--until-done", "--cycle", "0.1")
+    copied = "campaign 1: its last tasks are copied, so their commands run twice"
+    assert (done.status, done.err.count(copied)) == (0, 1)
+    assert "failures_rate: 0.0 %" in run_here(*grid, "stat", "-c", "1").out
+
+
+def test_what_was_wiped_has_not_failed(tmp_path: Path) -> None:
+    store, cluster = Store(str(tmp_path / "grid.db")), PaperCluster("here", 1)
+    store.register(Where(name="here"))
+    says = (ClusterProperties(cluster="here", exec_file="x"),)
+    store.submit(Campaign(user="alice", name="n", clusters=says), ["0", "1", "2"], now=0.0)
+    loop = Loop(store, [cluster], Settings(regulator="rate", flood_rate=0.0, finalize=False), lambda: cluster.time)
+    for _ in range(3):
+        loop.cycle()  # of three that are submitted one runs, and the others must not wait
+        cluster.pass_time(100.0)
+    counts = store.event_counts(1)
+    store.close()
+    assert counts["FRAG"] >= 2
+    report = run_here("grid", "--store", tmp_path / "grid.db", "stat", "-c", "1").out
+    assert "failures_rate: 0.0 %" in report
+
+
+def test_names_are_printed_safely(grid: tuple[str | Path, ...], tmp_path: Path) -> None:
+    evil = {"name": "a\x1b[2J\nb", "params": ["t\x1b[31m x"], "clusters": {"here": {"exec_file": "true"}}}
+    run_here(*grid[:-1], "\x1b]0;", "sub", "-j", json.dumps(evil), "-d")
+    for words in ((), ("-c", "1", "-f"), ("-s", "1"), ("-c", "1", "-J"), ("-c", "1", "-d")):
+        printed = run_here(*grid, "stat", *words).out
+        assert "\x1b" not in printed
+        assert "\\x1b" in printed or "\\u001b" in printed, words
+
+
+def test_a_store_is_its_owners(tmp_path: Path, grid: tuple[str | Path, ...]) -> None:
+    assert (tmp_path / "grid.db").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "grid.db").chmod(0o660)
+    run_here(*grid, "stat")
+    assert (tmp_path / "grid.db").stat().st_mode & 0o777 == 0o660
+
+
+def test_keys_that_do_nothing_are_told(grid: tuple[str | Path, ...], tmp_path: Path) -> None:
+    here = {"exec_file": "true", "walltme": "1", "type": "nightly"}
+    says = {"name": "n", "nb_jobs": 1, "project": "p", "temporal_grouping": "true", "clusters": {"here": here}}
+    done = run_here(*grid, "sub", "-j", json.dumps(says))
+    assert done.status == 0
+    assert done.err.splitlines() == [
+        "batproto: jdl: walltme is ignored: nobody knows it; did you mean walltime?",
+        "batproto: jdl: project does nothing: clusters here keep no accounts",
+        "batproto: jdl: clusters.here.type: 'nightly' means best-effort here: there are best-effort and normal",
+    ]
+    done = run_here(*grid, "sub", "-j", json.dumps({**says, "nb_jobs": -3}))
+    assert (done.status, done.err) == (1, "batproto: jdl: nb_jobs: expected a number of tasks, 0 or more, found -3\n")
 
 
 def test_pause_resume_and_cancel(grid: tuple[str | Path, ...], tmp_path: Path) -> None:
@@ -105,6 +198,7 @@ def test_tasks_are_added_and_rules_refuse(grid: tuple[str | Path, ...], tmp_path
         (("stat", "-f"), "--full is about a campaign: give -c, too"),
         (("del",), "give -c with what is to be done, or -j"),
         (("events",), "give one of -c, -e and -g"),
+        (("output",), "give one of -c and -j"),
         (("clusters", "--add", "x"), "give --add with one of --local and --dask"),
         (("run", "--cycle", "0"), "0.0 is no number of seconds > 0"),
     ],

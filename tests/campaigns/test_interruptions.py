@@ -90,13 +90,15 @@ def run(store: Store, clusters: list[Fragile], regulator: Regulator, most: int =
     raise AssertionError("it does not end")
 
 
-def fragile(url: str, fuse: Fuse) -> tuple[Store, list[Fragile]]:
+def fragile(url: str, fuse: Fuse, grouped: bool = False) -> tuple[Store, list[Fragile]]:
     store = Store(url)
     clusters = [Fragile(name, 3) for name in ("a", "b")]
     for cluster in clusters:
         cluster.fuse = fuse
         store.register(Where(name=cluster.name))
-    says = tuple(ClusterProperties(cluster=cluster.name, exec_file="x") for cluster in clusters)
+    says = tuple(
+        ClusterProperties(cluster=cluster.name, exec_file="x", temporal_grouping=grouped) for cluster in clusters
+    )
     store.submit(Campaign(user="u", name="n", clusters=says), [str(task) for task in range(TASKS)], now=0.0)
     event.listen(store._database.engine, "before_cursor_execute", fuse.burn)
     event.listen(store._database.engine, "commit", fuse.burn)
@@ -119,10 +121,11 @@ def check_all(store: Store, clusters: list[Fragile]) -> None:
 @given(
     numbers=st.sets(st.integers(1, 1500), max_size=40),
     regulator=st.sampled_from(["slow-start", "two-way", "exponential", "rate", "controller"]),
+    grouped=st.booleans(),
 )
-def test_it_goes_on(numbers: set[int], regulator: Regulator) -> None:
+def test_it_goes_on(numbers: set[int], regulator: Regulator, grouped: bool) -> None:
     fuse = Fuse(set())
-    store, clusters = fragile("sqlite://", fuse)
+    store, clusters = fragile("sqlite://", fuse, grouped)
     fuse._numbers = {fuse.count + number for number in numbers}
     run(store, clusters, regulator)
     fuse._numbers = set()

@@ -144,7 +144,7 @@ def _copies(
             jobs.setdefault(job.campaign, []).append(job)
     copied: dict[int, Counter[int]] = {}
     for couple in couples:
-        if couple.status.pending or is_test(couple.campaign, couple.properties):
+        if couple.status.pending or is_test(couple.campaign, couple.properties) or couple.properties.result_marker:
             continue
         number, cluster = couple.key
         extra = copied.setdefault(number, Counter())

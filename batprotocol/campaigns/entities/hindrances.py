@@ -47,11 +47,10 @@ def hindrances(grid: Grid) -> tuple[Hindrance, ...]:
             if obstacle is not None:
                 obstacles.append((name, obstacle))
         paused = campaign.state is CampaignState.PAUSED
-        nowhere = len(obstacles) == len(campaign.clusters)
-        if (paused or obstacles) and not status.ended:
-            waits = (paused or nowhere) and campaign.id not in busy
-            hindrance = Hindrance(campaign=campaign, paused=paused, obstacles=tuple(obstacles), waits=waits)
-            found.append(hindrance)
+        halted = paused or len(obstacles) == len(campaign.clusters)
+        waits = halted and campaign.id not in busy and not status.ended
+        if waits or (obstacles and not halted and status.pending):
+            found.append(Hindrance(campaign=campaign, paused=paused, obstacles=tuple(obstacles), waits=waits))
     return tuple(found)
 
 

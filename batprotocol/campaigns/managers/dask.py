@@ -135,7 +135,10 @@ class DaskCluster:
     def _call(self, client: Any, handler: str, **arguments: Any) -> Any:
         from batprotocol.campaigns.managers.dask_remote import MARK
 
-        return client.sync(getattr(client.scheduler, f"{MARK}-{handler}"), **arguments)
+        answer = client.sync(getattr(client.scheduler, f"{MARK}-{handler}"), **arguments)
+        if answer is None and handler != "forget":  # a scheduler to which the client has connected again by itself
+            raise OSError("it was started anew")
+        return answer
 
     def _connected(self) -> Any:
         """The client; made anew when the scheduler was away, which then may be another one without a register."""

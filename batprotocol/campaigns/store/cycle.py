@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from batprotocol.campaigns.entities.failures import blacklist_event
 from batprotocol.campaigns.model import (
@@ -31,7 +31,7 @@ from batprotocol.campaigns.model import (
     Wipe,
 )
 from batprotocol.campaigns.store import tables
-from batprotocol.campaigns.store.engine import in_pieces, insert_rows, upsert
+from batprotocol.campaigns.store.engine import NUMBERS, change_in_pieces, in_pieces, insert_rows, upsert
 from batprotocol.campaigns.store.numbers import next_numbers
 from batprotocol.campaigns.store.rows import event_of, job_row, row_of, value_of, values_of
 
@@ -267,27 +267,24 @@ def change_tasks(connection: Connection, changes: Sequence[TaskChange]) -> None:
         return
     last = {change.task: change for change in changes}
     counted: dict[int, Counter[str]] = defaultdict(Counter)
-    moved: dict[str, list[dict[str, Any]]] = {"state": [], "priority": []}
+    moved: dict[tuple[str, int | None], list[int]] = defaultdict(list)
     affinities = []
     ended = []
     for row in in_pieces(connection, _STATES, list(last)):
         change = last[row.id]
         counted[row.campaign][_COUNTERS[TaskState(row.state)]] -= 1
         counted[row.campaign][_COUNTERS[change.state]] += 1
-        new = {"task": row.id, "state": str(change.state)}
-        if change.priority is None:
-            moved["state"].append(new)
-        else:
-            moved["priority"].append({**new, "priority": int(change.priority)})
+        moved[str(change.state), change.priority].append(row.id)
         if change.state in (TaskState.TERMINATED, TaskState.CANCELLED):
             ended.append(row.id)
         elif change.cluster is not None and change.affinity:
             key = {"campaign": row.campaign, "cluster": change.cluster, "task": row.id}
             affinities.append({**key, "affinity": change.affinity})
-    if moved["state"]:
-        connection.execute(_MOVE, moved["state"])
-    if moved["priority"]:
-        connection.execute(_MOVE.values(priority=bindparam("priority")), moved["priority"])
+    for (state, priority), numbers in moved.items():
+        if priority is None:
+            change_in_pieces(connection, _MOVE, numbers, {"to": state})
+        else:
+            change_in_pieces(connection, _MOVE_AND_RANK, numbers, {"to": state, "rank": int(priority)})
     upsert(connection, tables.tasks_affinity, affinities, add=("affinity",))
     if ended:
         connection.execute(_FORGET_AFFINITY, [{"of_task": task} for task in ended])
@@ -322,8 +319,9 @@ def change_events(connection: Connection, changes: Sequence[EventChange]) -> Non
     for row in moved:
         if row.campaign is not None:
             opened[row.campaign]["events"] += 1 if wanted[row.id] is EventState.OPEN else -1
-    if moved:
-        connection.execute(_MOVE_EVENT, [{"event": row.id, "new": str(wanted[row.id])} for row in moved])
+    for state in set(wanted.values()):
+        numbers = [row.id for row in moved if wanted[row.id] is state]
+        change_in_pieces(connection, _MOVE_EVENT, numbers, {"to": str(state)})
     _count(connection, opened)
 
 
@@ -336,23 +334,23 @@ def _count(connection: Connection, counted: dict[int, Counter[str]]) -> None:
             connection.execute(update(tables.campaigns).where(columns.id == campaign).values(values))
 
 
-_numbers: Final[BindParameter[Any]] = bindparam("numbers", expanding=True)
 _jobs, _tasks, _events, _affinity = tables.jobs.c, tables.parameters.c, tables.events.c, tables.tasks_affinity.c
 
 _ACTIVE_JOBS: Final = select(tables.jobs).where(_jobs.active).order_by(_jobs.id)
 _WATCHED: Final = select(tables.events).where(tables.OPEN, _events["class"].in_(("cluster", "campaign")))
-_EVENT_STATES: Final = select(_events.id, _events.campaign, _events.state).where(_events.id.in_(_numbers))
-_MOVE_EVENT: Final = update(tables.events).where(_events.id == bindparam("event")).values(state=bindparam("new"))
-_STILL_OPEN: Final = select(tables.events).where(tables.OPEN, _events.id.in_(_numbers))
+_EVENT_STATES: Final = select(_events.id, _events.campaign, _events.state).where(_events.id.in_(NUMBERS))
+_MOVE_EVENT: Final = update(tables.events).where(_events.id.in_(NUMBERS)).values(state=bindparam("to"))
+_STILL_OPEN: Final = select(tables.events).where(tables.OPEN, _events.id.in_(NUMBERS))
 _KILL: Final = update(tables.jobs).where(_jobs.id == bindparam("job")).values(kill=bindparam("reason"))
 _TERMINATED: Final = select(
     _jobs.campaign, _jobs.cluster, _jobs.tag, _jobs.submission_time, _jobs.start_time, _jobs.stop_time
-).where(_jobs.id.in_(_numbers))
+).where(_jobs.id.in_(NUMBERS))
 _OLDEST_OUTPUT: Final = (
     select(tables.outputs.c.job).order_by(tables.outputs.c.job.desc()).offset(KEPT_OUTPUTS - 1).limit(1)
 )
-_STATES: Final = select(_tasks.id, _tasks.campaign, _tasks.state).where(_tasks.id.in_(_numbers))
-_MOVE: Final = update(tables.parameters).where(_tasks.id == bindparam("task")).values(state=bindparam("state"))
+_STATES: Final = select(_tasks.id, _tasks.campaign, _tasks.state).where(_tasks.id.in_(NUMBERS))
+_MOVE: Final = update(tables.parameters).where(_tasks.id.in_(NUMBERS)).values(state=bindparam("to"))
+_MOVE_AND_RANK: Final = _MOVE.values(priority=bindparam("rank"))
 _FORGET_AFFINITY: Final = delete(tables.tasks_affinity).where(_affinity.task == bindparam("of_task"))
 
 _of_campaign: Final = (_tasks.campaign == bindparam("campaign"), tables.PENDING)

@@ -15,21 +15,26 @@ from functools import cache
 from typing import Any, Final
 
 import sqlalchemy
-from sqlalchemy import Connection, Engine, Executable, Select, Table, event
+from sqlalchemy import BindParameter, Connection, Engine, Executable, Integer, Select, Table, bindparam, event
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
 from sqlalchemy.pool import StaticPool
 
 from batprotocol.errors import PackageMissing, StoreAway, StoreError
 
-__all__ = ["PIECE", "Database", "in_pieces", "insert_rows", "upsert"]
+__all__ = ["NUMBERS", "Database", "change_in_pieces", "in_pieces", "insert_rows", "upsert"]
 
 WRITERS: Final = 0xC1624
 LOOPS: Final = 0xC1625
 """The locks of PostgreSQL: of whoever writes, of whoever lets campaigns run."""
 
-PIECE: Final = 500
-"""How many numbers stand in one query: SQLite has a bound, and PostgreSQL one of 65,535."""
+PIECE: Final = 2000
+"""How many numbers stand in one query at most."""
+
+NUMBERS: Final[BindParameter[Any]] = bindparam(
+    "numbers", type_=Integer, expanding=True, literal_execute=True, required=True
+)
+"""Stands for the numbers of a query in pieces. They are written into it: parameters take longer, and have a bound."""
 
 PATIENCE_SECONDS: Final = 30.0
 """How long is waited for another one who writes, and for the lock of a loop that was killed a moment ago."""
@@ -189,11 +194,19 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
 
 
 def in_pieces(connection: Connection, query: Select[Any], numbers: Sequence[int]) -> list[Any]:
-    """The rows of a query for all these `numbers`, an expanding parameter of it."""
+    """The rows of a query for all of these, which `NUMBERS` stands for in it."""
     found: list[Any] = []
     for begin in range(0, len(numbers), PIECE):
         found.extend(connection.execute(query, {"numbers": numbers[begin : begin + PIECE]}))
     return found
+
+
+def change_in_pieces(
+    connection: Connection, change: Executable, numbers: Sequence[int], values: Mapping[str, Any]
+) -> None:
+    """Change the rows of all of these, which `NUMBERS` stands for in the statement; it has these values besides."""
+    for begin in range(0, len(numbers), PIECE):
+        connection.execute(change, {**values, "numbers": numbers[begin : begin + PIECE]})
 
 
 def upsert(

@@ -27,7 +27,7 @@ from batprotocol.campaigns.model import (
 )
 from batprotocol.campaigns.store import tables
 from batprotocol.campaigns.store.cycle import PERIOD_SECONDS
-from batprotocol.campaigns.store.engine import in_pieces
+from batprotocol.campaigns.store.engine import NUMBERS, in_pieces
 from batprotocol.campaigns.store.rows import campaign_of, properties_of, value_of, values_of
 
 __all__ = ["LIVING", "CampaignReader", "read_grid"]
@@ -153,11 +153,7 @@ _ACTIVE_JOBS: Final = select(tables.jobs).where(tables.jobs.c.active).order_by(t
 _ALL_LIVING: Final = (
     select(tables.campaigns).where(tables.campaigns.c.state.in_(LIVING)).order_by(tables.campaigns.c.id)
 )
-_CHOSEN: Final = (
-    select(tables.campaigns)
-    .where(tables.campaigns.c.id.in_(bindparam("numbers", expanding=True)))
-    .order_by(tables.campaigns.c.id)
-)
+_CHOSEN: Final = select(tables.campaigns).where(tables.campaigns.c.id.in_(NUMBERS)).order_by(tables.campaigns.c.id)
 _CLUSTERS: Final = select(tables.clusters).order_by(tables.clusters.c.id)
 _PRIORITIES: Final = select(tables.users_priority)
 _FORECASTS: Final = _living(tables.forecasts)
@@ -166,9 +162,7 @@ _CONTROLLERS: Final = _living(tables.controllers)
 _PROGRESS: Final = _living(tables.progress)
 _said = tables.campaign_properties.c
 _PROPERTIES: Final = (
-    select(_said.campaign, _said.properties)
-    .where(_said.campaign.in_(bindparam("numbers", expanding=True)))
-    .order_by(_said.campaign, _said.position)
+    select(_said.campaign, _said.properties).where(_said.campaign.in_(NUMBERS)).order_by(_said.campaign, _said.position)
 )
 _DONE: Final = {
     "prologue": select(_said.campaign, _said.cluster).where(_said.prologue_done),

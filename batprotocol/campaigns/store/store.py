@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import Connection, func, select, update
 
 from batprotocol.campaigns.model import (
     Campaign,
@@ -25,7 +25,7 @@ from batprotocol.campaigns.model import (
 )
 from batprotocol.campaigns.store import tables, users
 from batprotocol.campaigns.store.cycle import CycleBooks
-from batprotocol.campaigns.store.engine import Database, in_pieces, upsert
+from batprotocol.campaigns.store.engine import NUMBERS, Database, in_pieces, upsert
 from batprotocol.campaigns.store.numbers import initialise, mark_of, next_cycle, next_numbers
 from batprotocol.campaigns.store.reading import LIVING, CampaignReader, read_grid
 from batprotocol.campaigns.store.rows import event_of, row_of, value_of, values_of
@@ -319,6 +319,6 @@ _REQUESTS: Final = (
         tables.parameters.c.parameters.label("task_parameters"),
     )
     .outerjoin(tables.parameters, tables.parameters.c.id == tables.jobs.c.task)
-    .where(tables.jobs.c.id.in_(bindparam("numbers", expanding=True)), tables.jobs.c.kill.is_(None))
+    .where(tables.jobs.c.id.in_(NUMBERS), tables.jobs.c.kill.is_(None))
     .order_by(tables.jobs.c.id)
 )

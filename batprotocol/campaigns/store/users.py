@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from batprotocol.campaigns.jdl import names_of
@@ -25,7 +25,7 @@ from batprotocol.campaigns.model import (
 )
 from batprotocol.campaigns.store import tables
 from batprotocol.campaigns.store.cycle import change_events, change_tasks
-from batprotocol.campaigns.store.engine import in_pieces, insert_rows
+from batprotocol.campaigns.store.engine import NUMBERS, in_pieces, insert_rows
 from batprotocol.campaigns.store.numbers import next_numbers
 from batprotocol.campaigns.store.rows import row_of
 from batprotocol.errors import StoreError, shown
@@ -210,5 +210,5 @@ _campaigns, _tasks, _jobs, _events = tables.campaigns.c, tables.parameters.c, ta
 _FAILED: Final = (
     select(_tasks.id, _tasks.campaign)
     .join(tables.jobs, _jobs.task == _tasks.id)
-    .where(_jobs.id.in_(bindparam("numbers", expanding=True)), _tasks.state == "event")
+    .where(_jobs.id.in_(NUMBERS), _tasks.state == "event")
 )

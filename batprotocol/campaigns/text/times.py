@@ -7,7 +7,7 @@ from decimal import Decimal, localcontext
 
 from batprotocol.campaigns.model import Durations
 
-__all__ = ["average", "calendar", "deviation", "moment", "second", "stamp"]
+__all__ = ["age", "average", "calendar", "deviation", "moment", "second", "stamp"]
 
 
 def calendar(time: float) -> datetime:
@@ -80,3 +80,16 @@ def deviation(durations: Durations) -> str:
         total, squares = Decimal(durations.total), Decimal(durations.squares)
         variance = (count * squares - total * total) / (count * (count - 1))
         return _numeric(max(variance, Decimal(0)).sqrt())
+
+
+def age(seconds: float) -> str:
+    """How long ago something was, in the largest unit that it has one of.
+
+    >>> age(0.4), age(1), age(200), age(100_000)
+    ('0 seconds', '1 second', '3 minutes', '1 day')
+    """
+    whole = max(0, int(seconds))
+    units = (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
+    unit, length = next((each for each in units if whole >= each[1]), units[-1])
+    count = whole // length
+    return f"{count} {unit}" + ("" if count == 1 else "s")

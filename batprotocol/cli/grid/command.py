@@ -158,9 +158,31 @@ def events(context: click.Context, /, **options: Any) -> None:
 
 
 @grid.command()
+@_campaign
+@click.option("-j", "--job", metavar="ID", type=click.IntRange(min=1), help="This job only.")
+@click.option("-O", "--stdout", "kind", flag_value="stdout", help="Its standard output only.")
+@click.option("-E", "--stderr", "kind", flag_value="stderr", help="Its standard error only.")
+@_json
+@click.pass_context
+def output(context: click.Context, /, **options: Any) -> None:
+    """Show what jobs printed that did not end well (gridstat -O and -E): the last 10,000 bytes.
+
+    \b
+    Examples:
+      batproto grid output -c 4
+      batproto grid output -j 17 -E
+    """
+    from batprotocol.cli.grid import printed as work
+
+    if (options["campaign"] is None) == (options["job"] is None):
+        raise click.UsageError("give one of -c and -j", context)
+    context.exit(work.show_output(context.obj[0], **options))
+
+
+@grid.command()
 @click.option("-i", "--infos", "level", flag_value="infos", help="How they are, too.")
 @click.option("-I", "--more-infos", "level", flag_value="more", help="All that is known of them.")
-@click.option("-u", "--usage", "level", flag_value="usage", help="How many of their resources are free.")
+@click.option("-u", "--usage", "level", flag_value="usage", help="How many of their resources were free, and when.")
 @click.option("--add", metavar="NAME", help="Make a cluster known, with --local or --dask; or change it.")
 @click.option("--local", metavar="FOLDER", type=_path, help="With --add: processes on this machine, kept in FOLDER.")
 @click.option("--dask", metavar="ADDRESS", help="With --add: the workers of the Dask scheduler at tcp://HOST:PORT.")
@@ -191,7 +213,11 @@ def clusters(context: click.Context, /, **options: Any) -> None:
 def _settings(command: Any) -> Any:
     """The options of how a grid is run, for each command that runs one."""
     for option in (
-        click.option("--finalize/--no-finalize", default=None, help="Copy the last tasks to resources left over."),
+        click.option(
+            "--finalize/--no-finalize",
+            default=None,
+            help="Copy the last tasks to resources left over: their commands run twice.",
+        ),
         click.option(
             "--flood-rate", metavar="X", type=click.FloatRange(0, 100), help="How much of a cluster may wait."
         ),
@@ -213,6 +239,7 @@ def _settings(command: Any) -> Any:
     "--cycle", metavar="SECONDS", type=float, default=5.0, show_default=True, callback=seconds, help="Between cycles."
 )
 @click.option("--until-done", is_flag=True, help="Exit when all campaigns have ended.")
+@click.option("--until-stuck", is_flag=True, help="Exit also when all the others wait for somebody.")
 @click.option("--cycles", metavar="N", type=click.IntRange(min=1), help="Exit after so many cycles.")
 @_settings
 @_verbose
@@ -222,11 +249,16 @@ def run(context: click.Context, /, **options: Any) -> None:
     """Let the campaigns run, until you press Ctrl-C.
 
     It may be stopped or killed at any moment, and goes on where it was when it is run again: what runs on the clusters
-    runs on meanwhile.
+    runs on meanwhile. It tells for whom a campaign waits, and what to type.
+
+    The last tasks of a campaign are copied to resources that are left over, and the first copy that ends well counts.
+    Where a command has effects, use --no-finalize, or a "result_marker" in the JDL. The exit status is 1 if a task
+    did not end well, or if something waits for somebody.
 
     \b
     Examples:
       batproto grid run
+      batproto grid run --until-stuck --no-finalize
       batproto grid run --until-done --cycle 1 --regulator rate
     """
     from batprotocol.cli.grid import run as work

@@ -7,21 +7,24 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from batprotocol.campaigns.jdl import load_rules, read_jdl
-from batprotocol.campaigns.model import Event, UserPriority
+from batprotocol.campaigns.model import Event, Record, UserPriority
 from batprotocol.campaigns.text import answers, gridevents
+from batprotocol.campaigns.text.times import age
 from batprotocol.cli.inputs.texts import read_text
 from batprotocol.cli.terminal.output import Output
-from batprotocol.errors import InputError, PackageMissing, StoreError
+from batprotocol.errors import InputError, PackageMissing, StoreError, printable
 
 if TYPE_CHECKING:
     from batprotocol.campaigns.store import Store, Where
 
-__all__ = ["clusters", "delete", "events", "json_of", "opened", "submit"]
+__all__ = ["clusters", "delete", "events", "json_of", "opened", "safe", "safe_lines", "submit"]
+
+Value = TypeVar("Value", bound=Record)
 
 
 @contextmanager
@@ -41,6 +44,24 @@ def opened(url: str) -> Iterator[Store]:
 def json_of(value: object) -> str:
     """A value of campaigns as one line of JSON."""
     return msgspec.json.encode(value).decode()
+
+
+def safe(value: Value) -> Value:
+    """A value all of whose texts may be shown, whoever wrote them: each is one line without escapes."""
+    return msgspec.convert(_printable(msgspec.to_builtins(value)), type(value))
+
+
+def safe_lines(text: str) -> str:
+    """A text of several lines that may be shown, whoever wrote it."""
+    return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))
+
+
+def _printable(value: Any) -> Any:
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {name: _printable(each) for name, each in value.items()}
+    return [_printable(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _text(path: str) -> str:
@@ -75,11 +96,11 @@ def submit(
             output.error(file or "jdl", f"{error}{hint}")
             return 1
         for warning in read.warnings:
-            output.remark(file or "jdl", warning)
+            output.remark(file or "jdl", printable(warning))
         number = store.submit(read.campaign, read.parameters, jdl=read.jdl, now=time.time())
         status = store.campaign(number)
         assert status is not None, "it was submitted"
-        output.line(("", answers.submitted(status, details=details)))
+        output.line(("", answers.submitted(safe(status), details=details)))
     return 0
 
 
@@ -152,7 +173,7 @@ def show_events(found: tuple[Event, ...], output: Output, *, as_json: bool = Fal
         for each in found:
             output.json(json_of(each))
     else:
-        output.line(("", gridevents.events_list(found)))
+        output.line(("", safe_lines(gridevents.events_list(found))))
 
 
 def clusters(
@@ -196,7 +217,7 @@ def _preference(user: str, cluster: str, priority: str) -> UserPriority:
 
 
 def _list_clusters(store: Store, output: Output, level: str | None, as_json: bool) -> None:
-    found = store.clusters()
+    found = store.clusters() if as_json else tuple(map(safe, store.clusters()))
     banned = frozenset(event.cluster or "" for event in store.events() if event.code == "BLACKLIST")
     if as_json:
         for each in found:
@@ -205,8 +226,9 @@ def _list_clusters(store: Store, output: Output, level: str | None, as_json: boo
         for each in found:
             output.line(("", gridevents.cluster_details(_with_details(each), blacklisted=each.name in banned)))
     elif level == "usage":
-        for status in store.gridstatus():
-            output.line(("", f"{status.cluster}: {status.used}/{status.max} used, {status.free} free"))
+        for status in map(safe, store.gridstatus()):
+            usage = f"{status.cluster}: {status.used}/{status.max} used, {status.free} free"
+            output.line(("", f"{usage} ({age(time.time() - status.time)} ago)"))
     elif found:
         output.line(("", gridevents.clusters_list(found, banned, info=level == "infos")))
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
+from batprotocol.campaigns.entities.hindrances import hindrances
 from batprotocol.campaigns.model import Settings
+from batprotocol.campaigns.text.hindrances import hindrance_sentence
 from batprotocol.cli.grid.requests import json_of, opened
 from batprotocol.cli.terminal.output import Output, ProgressBar
-from batprotocol.errors import StoreError
+from batprotocol.cli.terminal.text import number_of
+from batprotocol.errors import StoreError, printable
+
+if TYPE_CHECKING:
+    from batprotocol.campaigns.store import Store
 
 __all__ = ["run", "settings_of"]
 
@@ -22,7 +29,15 @@ def settings_of(given: dict[str, Any]) -> Settings:
 
 
 def run(
-    url: str, *, cycle: float, until_done: bool, cycles: int | None, verbose: bool, as_json: bool, **settings: Any
+    url: str,
+    *,
+    cycle: float,
+    until_done: bool,
+    until_stuck: bool,
+    cycles: int | None,
+    verbose: bool,
+    as_json: bool,
+    **settings: Any,
 ) -> int:
     """Let the campaigns run; the exit status."""
     output = Output()
@@ -39,46 +54,55 @@ def run(
                     settings_of(settings),
                     cycle_seconds=cycle,
                     until_idle=until_done,
+                    until_stuck=until_stuck,
                     cycles=cycles,
                     on_cycle=told.cycle,
+                    on_trouble=told.trouble,
                 )
             except (KeyboardInterrupt, SystemExit) as signal:
                 output.remark("grid", "stopped; what runs on clusters runs on, and the next run goes on from here")
                 return INTERRUPTED if isinstance(signal, KeyboardInterrupt) else TERMINATED
-        failed = sum(status.failed for status in store.campaigns(ended=True)) if until_done else 0
-    if failed:
-        output.remark("grid", f"{failed:,} tasks did not end well: batproto grid events -c ID tells why")
-    return 1 if failed else 0
+        if not (until_done or until_stuck):
+            return 0
+        for number, failed in told.failures(store):
+            why = f"batproto grid events -c {number} and batproto grid output -c {number} tell why"
+            output.error("grid", f"campaign {number}: {number_of(failed, 'task')} did not end well: {why}")
+    return 1 if output.failed or told.stuck else 0
 
 
 class _Told:
     """Tells of each cycle what is new."""
 
     def __init__(self, output: Output, bar: ProgressBar, verbose: bool, as_json: bool) -> None:
+        self.stuck = False
         self._output = output
         self._bar = bar
         self._verbose = verbose
         self._as_json = as_json
         self._ended: dict[int, int] = {}  # of each campaign: those that have ended are no longer told of
         self._totals: dict[int, int] = {}
+        self._failed: dict[int, int] = {}  # how many tasks had not ended well when it was first seen
         self._number = 0
-        self._troubles: frozenset[str] = frozenset()
+        self._remarks: frozenset[str] = frozenset()
+        self._copied: set[int] = set()
 
     def cycle(self, cycle: Any) -> None:
         campaigns = cycle.grid.campaigns
         self._number += 1
+        self.stuck = cycle.stuck
         before = sum(self._ended.values())
+        for each in campaigns:
+            self._failed.setdefault(each.campaign.id, each.failed)
         self._totals.update({each.campaign.id: each.total for each in campaigns})
         self._ended.update({each.campaign.id: each.terminated + each.failed for each in campaigns})
         total, ended = sum(self._totals.values()), sum(self._ended.values())
         for _ in range(ended - before):
             self._bar.at(ended / total if total else 1.0)
-        troubles = frozenset(
-            [*cycle.troubles, *(f"cluster {each.cluster}: {each.message}" for each in cycle.observations if each.error)]
-        )
-        for trouble in sorted(troubles - self._troubles):
-            self._output.remark("grid", trouble)
-        self._troubles = troubles
+        remarks = frozenset(_remarks(cycle))
+        for remark in sorted(remarks - self._remarks):
+            self._output.remark("grid", remark)
+        self._remarks = remarks
+        self._tell_of_copies(cycle)
         if self._as_json:
             self._output.json(json_of(self._summary(cycle)))
         elif self._verbose:
@@ -86,6 +110,28 @@ class _Told:
             waiting = len(cycle.grid.jobs) - running
             text = f"cycle {self._number}: {ended:,} of {total:,} tasks ended, {running:,} jobs run, {waiting:,} wait"
             self._output.line(("", f"{text}, {len(cycle.launched):,} new ones"))
+
+    def trouble(self, reason: str) -> None:
+        """The server of the store has gone."""
+        if reason not in self._remarks:
+            self._output.remark("grid", f"{reason}; it is tried again")
+            self._remarks |= {reason}
+
+    def failures(self, store: Store) -> Iterator[tuple[int, int]]:
+        """The campaigns of which tasks did not end well while they ran here, and how many."""
+        for number, before in self._failed.items():
+            status = store.campaign(number)
+            if status is not None and status.failed > before:
+                yield number, status.failed - before
+
+    def _tell_of_copies(self, cycle: Any) -> None:
+        for submission in cycle.decisions.submissions:
+            number = submission.campaign.id
+            if submission.replica and number not in self._copied:
+                self._copied.add(number)
+                no_copies = "--no-finalize, or a result_marker in the JDL, prevents it"
+                text = f"campaign {number}: its last tasks are copied, so their commands run twice: {no_copies}"
+                self._output.remark("grid", text)
 
     def _summary(self, cycle: Any) -> dict[str, object]:
         fields = ("total", "pending", "active", "terminated", "failed", "events")
@@ -100,5 +146,15 @@ class _Told:
             "launched": len(cycle.launched),
             "wiped": len(cycle.decisions.wipes),
             "ended": list(cycle.decisions.ended),
-            "troubles": sorted(self._troubles),
+            "troubles": sorted(self._remarks),
         }
+
+
+def _remarks(cycle: Any) -> Iterator[str]:
+    """What there is to say of a cycle, once for as long as it is so."""
+    yield from cycle.troubles
+    for each in cycle.observations:
+        if each.message:
+            yield f"cluster {each.cluster}: {each.message}"
+    for hindrance in hindrances(cycle.grid):
+        yield printable(hindrance_sentence(hindrance))

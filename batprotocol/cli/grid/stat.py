@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from batprotocol.campaigns.model import CampaignStatus, Durations, Job, JobState, Task
 from batprotocol.campaigns.text import answers, gridstat, gridstat2
-from batprotocol.cli.grid.requests import json_of, opened, show_events
+from batprotocol.cli.grid.requests import json_of, opened, safe, show_events
 from batprotocol.cli.terminal.output import Output
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ __all__ = ["stat"]
 
 RESUBMITTED = ("RESUBMIT", "RESUBMIT_END")
 """The events of jobs that are run again by themselves."""
+
+WIPED = frozenset(["FRAG", "FRAG_STALE", "CIGRI_WALLTIME", "REPLICA", "USER_FRAG"])
+"""The events of jobs that the grid itself has killed: they have not failed."""
 
 
 def stat(
@@ -45,7 +48,7 @@ def stat(
             chosen = store.campaigns(of_user, ended=all_campaigns or summary is not None)
             if summary is not None:
                 wanted = gridstat2.read_range(summary)
-                counted = [(each, _counts(store, each)) for each in chosen if each.campaign.id in wanted]
+                counted = [(safe(each), _counts(store, each)) for each in chosen if each.campaign.id in wanted]
                 output.line(("", gridstat2.summary(counted)))
             else:
                 _list(chosen, output, dump=dump, as_json=as_json)
@@ -74,7 +77,7 @@ def _list(chosen: Iterable[CampaignStatus], output: Output, *, dump: bool, as_js
         for each in chosen:
             output.json(json_of(each))
     else:
-        output.line(("", gridstat.campaigns_table(chosen)))
+        output.line(("", gridstat.campaigns_table(map(safe, chosen))))
 
 
 def _campaign(store: Store, status: CampaignStatus, output: Output, full: bool) -> None:
@@ -88,7 +91,7 @@ def _campaign(store: Store, status: CampaignStatus, output: Output, full: bool) 
         durations=sum(durations.values(), Durations()),
         throughput=None if expected is None else expected.throughput,
         remaining=None if end is None else max(0.0, end - time.time()),
-        failed=sum(counts.values()) - again,
+        failed=sum(count for code, count in counts.items() if code not in WIPED) - again,
         resubmitted=again,
     )
     active = Counter(job.cluster for job in store.jobs(number, active=True))
@@ -101,7 +104,8 @@ def _campaign(store: Store, status: CampaignStatus, output: Output, full: bool) 
         )
         for each in status.campaign.clusters
     ]
-    output.line(("", gridstat.campaign_report(status, statistics, lines, _tasks(store, number) if full else None)))
+    tasks = [*map(safe, _tasks(store, number))] if full else None
+    output.line(("", gridstat.campaign_report(safe(status), statistics, map(safe, lines), tasks)))
 
 
 def _tasks(store: Store, campaign: int) -> list[gridstat.TaskLine]:
@@ -118,7 +122,7 @@ def _tasks(store: Store, campaign: int) -> list[gridstat.TaskLine]:
 
 def _jobs(store: Store, campaign: int) -> list[tuple[Job, Task]]:
     tasks = {task.id: task for task in store.tasks(campaign)}
-    return [(job, tasks[job.task]) for job in store.jobs(campaign) if job.task is not None]
+    return [(safe(job), safe(tasks[job.task])) for job in store.jobs(campaign) if job.task is not None]
 
 
 def _counts(store: Store, status: CampaignStatus) -> gridstat2.Counts:
@@ -138,5 +142,6 @@ def _job(store: Store, number: int, output: Output, as_json: bool) -> int:
     cluster = next(each for each in store.clusters() if each.name == job.cluster)
     task = None if job.task is None else store.task(job.task)
     assert status is not None, "a job is of a campaign"
-    output.line(("", gridstat.job_report(job, status.campaign, task, cluster)))
+    task = None if task is None else safe(task)
+    output.line(("", gridstat.job_report(safe(job), safe(status.campaign), task, safe(cluster))))
     return 0

@@ -9,6 +9,8 @@ import re
 import unicodedata
 from typing import NamedTuple
 
+from batprotocol.errors import printable
+
 __all__ = ["ASCII", "UNICODE", "Guides", "Piece", "number_of", "printable", "quote", "wrapped"]
 
 NARROWEST = 20
@@ -27,13 +29,6 @@ class Guides(NamedTuple):
 
 UNICODE = Guides(("├── ", "│   "), ("└── ", "    "))
 ASCII = Guides(("|-- ", "|   "), ("`-- ", "    "))
-
-
-def printable(text: str) -> str:
-    """The text, with escapes for all that would move the cursor, change colours or reorder the line."""
-    if text.isprintable():
-        return text
-    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
 def quote(text: str) -> str:

@@ -1,0 +1,63 @@
+"""`batproto grid output`: what jobs printed that did not end well."""
+
+from __future__ import annotations
+
+from batprotocol.campaigns.model import Job, JobOutput, said_of_exit
+from batprotocol.campaigns.text import answers
+from batprotocol.cli.grid.requests import json_of, opened, safe_lines
+from batprotocol.cli.terminal.output import Output
+
+__all__ = ["show_output"]
+
+KINDS = (("stdout", "standard output"), ("stderr", "standard error"))
+
+
+def show_output(url: str, *, campaign: int | None, job: int | None, kind: str | None, as_json: bool) -> int:
+    """Print what is kept; the exit status."""
+    output = Output()
+    with opened(url) as store:
+        if campaign is not None and store.campaign(campaign) is None:
+            output.error("grid", answers.not_found(campaign))
+            return 1
+        found = store.job(job) if job is not None else None
+        if job is not None and found is None:
+            output.error("grid", f"Job {job} not found!")
+            return 1
+        any_kept = False
+        for each, kept in store.outputs(campaign, job=job):
+            any_kept = True
+            if as_json:
+                output.json(json_of(kept))
+            elif kind is not None and job is not None:
+                _print(output, getattr(kept, kind))
+            else:
+                _tell(output, each, kept, kind)
+        if not any_kept and not as_json:
+            output.remark("grid", _why_not(found))
+    return 0
+
+
+def _tell(output: Output, job: Job, kept: JobOutput, kind: str | None) -> None:
+    how = "was killed" if job.exit_code is None else said_of_exit(job.exit_code)
+    output.line(("heading", f"job {job.id} on {job.cluster}: {how}"))
+    for name, title in KINDS:
+        if kind in (None, name):
+            text = getattr(kept, name)
+            output.line(("detail", f"{title}:" if text else f"{title}: nothing"))
+            if text:
+                _print(output, text)
+
+
+def _print(output: Output, text: str) -> None:
+    output.line(("", safe_lines(text.removesuffix("\n"))))
+
+
+def _why_not(job: Job | None) -> str:
+    if job is None:
+        return "nothing is kept: no job of it has printed anything that did not end well"
+    if not job.state.ended:
+        return f"nothing is kept of job {job.id} yet: it has not ended"
+    return (
+        f"nothing is kept of job {job.id}: only of jobs that do not end well, if they print anything; "
+        f"a cluster of --local FOLDER has all of it in FOLDER/output/{job.id}.stdout and .stderr"
+    )
