@@ -14,10 +14,10 @@ from typing import Final
 
 import msgspec
 
-from batprotocol.campaigns.asking import Clusters
 from batprotocol.campaigns.entities import cycle, updator
 from batprotocol.campaigns.entities.hindrances import hindrances
 from batprotocol.campaigns.jdl import environment, seconds_of
+from batprotocol.campaigns.managers.asking import Clusters
 from batprotocol.campaigns.managers.interface import DIRECTORY, NODES, Request, ResourceManager
 from batprotocol.campaigns.model import Campaign, Decisions, Grid, Job, Observation, Settings, Task, Update
 from batprotocol.campaigns.model.record import Record
