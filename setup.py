@@ -1,10 +1,16 @@
-"""What pyproject.toml cannot say: that wheels hold compiled modules (tools/compiled.py), and the name of a file; and
-that the source tree is found by its path."""
+"""What pyproject.toml cannot say: that wheels hold compiled modules (tools/compiled.py), that what is compiled is compiled
+side by side, and the name of a file; and that the source tree is found by its path."""
 
 from __future__ import annotations
 
+import os
 import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from setuptools import setup
 from setuptools.command.build_ext import build_ext
@@ -20,13 +26,37 @@ serves every version of Python, its name has none."""
 LIBRARY_FILE = "libscheduler.so.0"
 
 
+@contextmanager
+def told(what: str) -> Iterator[None]:
+    """Says what takes long, and how long it took: `pip install -v` shows it at once."""
+    print(f"batprotocol: {what}...", flush=True)
+    began = time.monotonic()
+    yield
+    print(f"batprotocol: {what}: done in {time.monotonic() - began:.0f} s", flush=True)
+
+
 class BuildExtensions(build_ext):
-    """Compiles what is wanted, besides the extension modules that pyproject.toml lists."""
+    """Compiles what is wanted, besides the extension modules that pyproject.toml lists, on all cores."""
 
     def finalize_options(self) -> None:
         if is_wanted(default=False):
-            self.distribution.ext_modules = [*(self.distribution.ext_modules or ()), *extensions()]
+            with told("mypyc writes C for the rules and the simulator"):
+                self.distribution.ext_modules = [*(self.distribution.ext_modules or ()), *extensions()]
         super().finalize_options()
+        self.parallel = self.parallel or os.cpu_count() or 1
+
+    def build_extensions(self) -> None:
+        """Compile all files at the same time that there are cores for; setuptools knows of extensions only."""
+        compile_one = self.compiler.compile
+        with ThreadPoolExecutor(int(self.parallel)) as cores:
+
+            def compile_each(sources: list[str], *arguments: Any, **options: Any) -> list[str]:
+                each = [cores.submit(compile_one, [source], *arguments, **options) for source in sources]
+                return [name for compiled in each for name in compiled.result()]
+
+            self.compiler.compile = compile_each
+            with told(f"compiling {sum(len(each.sources) for each in self.extensions)} files of C"):
+                super().build_extensions()
 
     def get_ext_filename(self, fullname: str) -> str:
         """The path of what is made of an extension, whose name may come without that of its package."""

@@ -2,6 +2,7 @@
 
 It compiles the schema when flatc is there, uses what generated/ holds when that belongs to the schema, and otherwise
 stops the build with a sentence that says what to install. What it compiles for a wheel is left in the source tree, too.
+mypy is asked for only where something is compiled with it: downloading it takes longer than all the rest of a build.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import os
 import shutil
 import sys
 import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from compile_schema import CompileError, ensure
-from compiled import is_wanted
+from compiled import VARIABLE, is_wanted
 from in_place import COPIER, ENGINE, LIBRARY, LINK, POOL, place_compiled
 from setuptools import build_meta
 
@@ -31,21 +34,49 @@ __all__ = [
 
 get_requires_for_build_editable = build_meta.get_requires_for_build_editable
 get_requires_for_build_sdist = build_meta.get_requires_for_build_sdist
-get_requires_for_build_wheel = build_meta.get_requires_for_build_wheel
 prepare_metadata_for_build_editable = build_meta.prepare_metadata_for_build_editable
-prepare_metadata_for_build_wheel = build_meta.prepare_metadata_for_build_wheel
+
+
+_MYPYC: Final = "mypy>=2"
+
+
+def get_requires_for_build_wheel(*arguments: Any, **options: Any) -> list[str]:
+    with _compiling(False):
+        requires: list[str] = build_meta.get_requires_for_build_wheel(*arguments, **options)
+    return [*requires, *([_MYPYC] if is_wanted(default=_has_compiler()) else [])]
+
+
+def prepare_metadata_for_build_wheel(*arguments: Any, **options: Any) -> str:
+    with _compiling(False):  # they are the same
+        name: str = build_meta.prepare_metadata_for_build_wheel(*arguments, **options)
+        return name
+
+
+@contextmanager
+def _compiling(wanted: bool) -> Iterator[None]:
+    """Tells setup.py whether to compile."""
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = "1" if wanted else "0"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[VARIABLE]
+        else:
+            os.environ[VARIABLE] = before
 
 
 def _compile() -> None:
     try:
-        print(f"batprotocol: {ensure()}")
+        print(f"batprotocol: {ensure()}", flush=True)
     except CompileError as error:
         sys.exit(f"batprotocol: {error}")
 
 
 def _built(compiled: bool, *arguments: Any, **options: Any) -> str:
-    os.environ["BATPROTOCOL_COMPILED"] = "1" if compiled else "0"
-    return build_meta.build_wheel(*arguments, **options)
+    with _compiling(compiled):
+        name: str = build_meta.build_wheel(*arguments, **options)
+        return name
 
 
 def _has_compiler() -> bool:
