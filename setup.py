@@ -1,5 +1,5 @@
-"""What pyproject.toml cannot say: that wheels hold compiled modules (tools/compiled.py), that what is compiled is compiled
-side by side, and the name of a file; and that the source tree is found by its path."""
+"""What pyproject.toml cannot say: that wheels hold compiled modules (tools/compiled.py), that all cores compile, and
+the name of a file; and that the source tree is found by its path."""
 
 from __future__ import annotations
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import subprocess
 import time
 from pathlib import Path
+
+from servers import find
 
 PATIENCE = 30.0
 
@@ -15,8 +16,7 @@ class Mosquitto:
     """Debian's mosquitto, which keeps nothing on the disk unless told so. Use it in a `with`."""
 
     def __init__(self, folder: Path, *more: str, settings: str = "allow_anonymous true") -> None:
-        program = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
-        assert program, "these tests need mosquitto (Debian: apt-get install mosquitto mosquitto-clients)"
+        program = find("mosquitto")
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port: int = probe.getsockname()[1]

@@ -4,6 +4,7 @@ pytest --hypothesis-profile=explore     # other examples each time, and fifty ti
 pytest --hypothesis-profile=quick       # few examples
 pytest --engines=usual                  # only the native engine, or the Python one where there is none
 pytest -m "not slow"                    # without what takes more than a moment, or starts processes
+pytest --servers=all                    # tests of servers that are not here fail, instead of being skipped (servers.py)
 pytest -m minutes                       # only what takes minutes, which otherwise does not run
 """
 
@@ -19,6 +20,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from batprotocol.wire import binary
+
+pytest_plugins = ["servers"]
 
 # Hundreds of processes are started here: what they import is compiled once, whatever the variable says.
 sys.dont_write_bytecode = False

@@ -16,18 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from servers import folder_of
 
 PATIENCE_SECONDS = 60.0
-
-
-def programs() -> Path:
-    """Where initdb and postgres are: on the PATH, or where Debian puts the newest."""
-    found = shutil.which("postgres")
-    if found and shutil.which("initdb"):
-        return Path(found).parent
-    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda each: int(each.parent.name))
-    assert folders, "these tests need PostgreSQL (Debian: apt-get install postgresql)"
-    return folders[-1]
 
 
 class PostgreSQL:
@@ -64,6 +55,7 @@ class PostgreSQL:
 @contextmanager
 def postgresql() -> Iterator[PostgreSQL]:
     """A server, as long as this lasts. It refuses to run as root, so then it runs as nobody."""
+    programs = folder_of("postgres")
     folder = Path(tempfile.mkdtemp(prefix="batprotocol-postgresql-"))
     identity: dict[str, Any] = {}
     if os.getuid() == 0:
@@ -73,7 +65,7 @@ def postgresql() -> Iterator[PostgreSQL]:
     data, log = folder / "data", folder / "log"
     try:
         initdb: list[str | Path] = [
-            programs() / "initdb",
+            programs / "initdb",
             "-D",
             data,
             "-U",
@@ -91,7 +83,7 @@ def postgresql() -> Iterator[PostgreSQL]:
 
         def start() -> subprocess.Popen[bytes]:
             with log.open("ab") as output:
-                words = [programs() / "postgres", "-D", data, *options]
+                words = [programs / "postgres", "-D", data, *options]
                 return subprocess.Popen(words, stdout=output, stderr=output, cwd=folder, **identity)
 
         found = PostgreSQL(folder, start)

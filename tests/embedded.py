@@ -17,6 +17,7 @@ from typing import NamedTuple
 import pytest
 from processes import ENVIRONMENT
 from replay import PATIENCE
+from servers import missing
 from support import ROOT
 
 from batprotocol.edc.embedded import options
@@ -55,7 +56,7 @@ def compiler() -> list[str] | None:
 def _missing() -> str:
     """What keeps schedulers from running inside other programs here, as a sentence; "" if nothing does."""
     if compiler() is None:
-        return "there is no C compiler, and the host that stands for Batsim is written in C"
+        return missing("cc")  # the host that stands for Batsim is written in C
     try:
         options.library()
         options.carried(f"{ROOT}/examples/fcfs.py:FCFS")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from servers import lacking, missing
 from support import ROOT
 
 __all__ = ["VERSION", "needs_flatc", "needs_known_flatc", "to_binaries", "to_binary", "to_json_texts"]
@@ -19,7 +19,7 @@ KNOWN = "2.0.8"
 
 
 def _version() -> str | None:
-    if not shutil.which("flatc"):
+    if lacking("flatc"):
         return None
     found = re.search(r"\d+\.\d+\.\d+", subprocess.run(["flatc", "--version"], capture_output=True, text=True).stdout)
     return found[0] if found else None
@@ -27,7 +27,7 @@ def _version() -> str | None:
 
 VERSION = _version()
 
-needs_flatc = pytest.mark.skipif(VERSION is None, reason="flatc is not installed (flatbuffers-compiler)")
+needs_flatc = pytest.mark.skipif(VERSION is None, reason=missing("flatc"))
 needs_known_flatc = pytest.mark.skipif(
     VERSION != KNOWN, reason=f"the corners of its JSON dialect are those of flatc {KNOWN}, here is {VERSION or 'none'}"
 )

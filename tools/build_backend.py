@@ -8,16 +8,14 @@ mypy is asked for only where something is compiled with it: downloading it takes
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from compile_schema import CompileError, ensure
-from compiled import VARIABLE, is_wanted
+from compiled import VARIABLE, has_compiler, is_wanted, requirements
 from in_place import COPIER, ENGINE, LIBRARY, LINK, POOL, place_compiled
 from setuptools import build_meta
 
@@ -37,13 +35,10 @@ get_requires_for_build_sdist = build_meta.get_requires_for_build_sdist
 prepare_metadata_for_build_editable = build_meta.prepare_metadata_for_build_editable
 
 
-_MYPYC: Final = "mypy>=2"
-
-
 def get_requires_for_build_wheel(*arguments: Any, **options: Any) -> list[str]:
     with _compiling(False):
         requires: list[str] = build_meta.get_requires_for_build_wheel(*arguments, **options)
-    return [*requires, *([_MYPYC] if is_wanted(default=_has_compiler()) else [])]
+    return [*requires, *requirements()]
 
 
 def prepare_metadata_for_build_wheel(*arguments: Any, **options: Any) -> str:
@@ -79,15 +74,9 @@ def _built(compiled: bool, *arguments: Any, **options: Any) -> str:
         return name
 
 
-def _has_compiler() -> bool:
-    """Whether it is worth trying; on Windows only trying tells."""
-    command = (sysconfig.get_config_var("CC") or "").split()
-    return sys.platform == "win32" or (bool(command) and shutil.which(command[0]) is not None)
-
-
 def build_wheel(wheel_directory: str, *arguments: Any, **options: Any) -> str:
     _compile()
-    compiled = is_wanted(default=_has_compiler())
+    compiled = is_wanted(default=has_compiler())
     try:
         wheel = _built(compiled, wheel_directory, *arguments, **options)
     except (Exception, SystemExit) as error:

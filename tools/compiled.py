@@ -4,19 +4,31 @@ asks them, the simulator, and the reader of what is not plain JSON.
 An editable installation has none of it, as a compiled module would hide what is edited. `BATPROTOCOL_COMPILED` decides
 otherwise: 1 compiles in any case, 0 never. Where it fails, the wheel is built without.
 
-mypyc writes ten megabytes of C. As one file, as mypyc would have it, a compiler takes more than a minute for that, on one
-core, and a gigabyte of memory. Here it is a few files (`BUNDLES`), which are compiled side by side.
+mypyc writes ten megabytes of C. As one file, as mypyc would have it, a compiler takes more than a minute for that on
+one core, and a gigabyte of memory. Here it is a few files (`BUNDLES`), which are compiled side by side.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["MODULES", "PLAIN", "VARIABLE", "extensions", "is_wanted"]
+__all__ = [
+    "BUNDLES",
+    "MODULES",
+    "PLAIN",
+    "VARIABLE",
+    "bundles",
+    "extensions",
+    "has_compiler",
+    "is_wanted",
+    "requirements",
+]
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
 VARIABLE: Final = "BATPROTOCOL_COMPILED"
@@ -75,7 +87,7 @@ BUNDLES: Final = 4
 number is the same on each machine, as what a compiler makes depends on what it sees together."""
 
 # -O1 takes half the time that -O2 does, and simulates as fast: what mypyc writes are calls of Python's own functions.
-# As nobody else calls what is in there, calls within it need no detour, which is worth more than the -O2 of one file was.
+# As nobody else calls what is in there, calls within it need no detour, which is worth more than -O2 was.
 _LEVEL: Final = "2" if sys.platform == "win32" else "1"
 _FLAGS: Final = [] if sys.platform == "win32" else ["-fvisibility=hidden", "-w"]
 
@@ -83,6 +95,17 @@ _FLAGS: Final = [] if sys.platform == "win32" else ["-fvisibility=hidden", "-w"]
 def is_wanted(default: bool) -> bool:
     """Whether to compile."""
     return {"1": True, "0": False}.get(os.environ.get(VARIABLE, ""), default)
+
+
+def has_compiler() -> bool:
+    """Whether it is worth trying; on Windows only trying tells."""
+    command = (sysconfig.get_config_var("CC") or "").split()
+    return sys.platform == "win32" or (bool(command) and shutil.which(command[0]) is not None)
+
+
+def requirements() -> list[str]:
+    """What a build of a wheel needs to compile."""
+    return ["mypy>=2"] if is_wanted(default=has_compiler()) else []
 
 
 def extensions() -> list[Any]:
@@ -101,7 +124,7 @@ def extensions() -> list[Any]:
         for each in made:
             if len(each.sources) > BUNDLES:  # what holds all modules; the others only tell Python where theirs is
                 each.depends = [*each.depends, *each.sources]
-                each.sources = list(_bundles([Path(name) for name in each.sources]))
+                each.sources = list(bundles([Path(name) for name in each.sources]))
                 each.extra_compile_args = [*each.extra_compile_args, *_FLAGS]
         return made
     except SystemExit as error:
@@ -110,7 +133,7 @@ def extensions() -> list[Any]:
         os.chdir(here)
 
 
-def _bundles(sources: list[Path]) -> Iterator[str]:
+def bundles(sources: list[Path]) -> Iterator[str]:
     """Files of C that include the others, some each, about alike in size."""
     by_size = sorted(sources, key=lambda path: (-path.stat().st_size, path.name))
     for number in range(BUNDLES):

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from databases import PostgreSQL, postgresql
 
-from batprotocol.campaigns.store import Store
+# Where the extra is not installed, the tests are skipped, rather than not even found.
+if TYPE_CHECKING:
+    from databases import PostgreSQL
+
+    from batprotocol.campaigns.store import Store
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[PostgreSQL]:
     """A PostgreSQL server."""
+    from databases import postgresql
+
     with postgresql() as found:
         yield found
 
@@ -30,6 +36,8 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 def store(store_url: str) -> Iterator[Store]:
     """A store that nothing is in."""
+    from batprotocol.campaigns.store import Store
+
     found = Store(store_url)
     yield found
     found.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
 import socket
 import ssl
 import subprocess
@@ -18,6 +17,7 @@ from fast_nodes import own_sockets, own_threads
 from hypothesis import given
 from hypothesis import strategies as st
 from processes import ENVIRONMENT
+from servers import find
 
 from batprotocol import EncodeError, PeerGone, PeerSilent, ProtocolError
 from batprotocol.fast import Broker, Will
@@ -173,8 +173,7 @@ def test_what_speaks_no_mqtt_is_told(answer: bytes) -> None:
 
 def test_passwords_and_refusals(tmp_path: Path) -> None:
     passwords, access = tmp_path / "passwords", tmp_path / "access"
-    program = shutil.which("mosquitto_passwd") or "/usr/bin/mosquitto_passwd"
-    subprocess.run([program, "-b", "-c", passwords, "me", "secret"], check=True)
+    subprocess.run([find("mosquitto_passwd"), "-b", "-c", passwords, "me", "secret"], check=True)
     access.write_text("user me\ntopic readwrite allowed/#\n")
     settings = f"allow_anonymous false\npassword_file {passwords}\nacl_file {access}"
     with Mosquitto(tmp_path, settings=settings) as broker:
@@ -197,7 +196,7 @@ def test_passwords_and_refusals(tmp_path: Path) -> None:
 def test_tls(tmp_path: Path) -> None:
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject]
+    command = [find("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject]
     subprocess.run([*command, "-keyout", key, "-out", certificate], check=True, capture_output=True)
     heard = Heard()
     with Mosquitto(tmp_path, f"certfile {certificate}", f"keyfile {key}") as broker:

@@ -15,6 +15,7 @@ from commands import run as batproto
 from commands import run_here
 from fast_nodes import nodes
 from processes import BATPROTO, line_of, started
+from servers import find
 
 from batprotocol.cli.fast import live as fast_live_command
 from batprotocol.fast import decode
@@ -160,9 +161,9 @@ def test_mosquittos_own_tools_understand_it(mosquitto: Mosquitto) -> None:
     port = str(mosquitto.port)
     with (
         nodes(["node-a"], mosquitto.address, "--start-time", "0.5"),
-        started(["mosquitto_sub", "-p", port, "-t", "fast/migfra/+/result", "-C", "1", "-v"]) as listener,
+        started([find("mosquitto_sub"), "-p", port, "-t", "fast/migfra/+/result", "-C", "1", "-v"]) as listener,
     ):
-        publish = ["mosquitto_pub", "-p", port, "-q", "2", "-t", "fast/migfra/node-a/task", "-m", START]
+        publish = [find("mosquitto_pub"), "-p", port, "-q", "2", "-t", "fast/migfra/node-a/task", "-m", START]
         while listener.poll() is None:  # the first one may come before its subscription
             subprocess.run(publish, check=True)
             time.sleep(0.1)

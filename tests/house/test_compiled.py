@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
+from pathlib import Path
 
 import pytest
 from support import ROOT
 
 sys.path.append(str(ROOT / "tools"))
 
-from compiled import MODULES, PLAIN, is_wanted
+from compiled import BUNDLES, MODULES, PLAIN, VARIABLE, bundles, is_wanted, requirements
 
 WITHOUT_ENGINE = True
 
@@ -55,3 +57,28 @@ def test_what_is_copied_says_so(name: str) -> None:
 def test_it_can_be_chosen(monkeypatch: pytest.MonkeyPatch, value: str, wanted: tuple[bool, bool]) -> None:
     monkeypatch.setenv("BATPROTOCOL_COMPILED", value)
     assert (is_wanted(default=True), is_wanted(default=False)) == wanted
+
+
+def test_the_files_that_mypyc_writes_are_compiled_in_few_pieces(tmp_path: Path) -> None:
+    sizes = {f"__native_{number}.c": 1000 * (number % 7) + number for number in range(30)}
+    for name, size in sizes.items():
+        (tmp_path / name).write_text(" " * size)
+    made = [Path(name).read_text() for name in bundles([tmp_path / name for name in sizes])]
+    assert sorted(re.findall(r'#include "(.+)"', "".join(made))) == sorted(sizes)
+    each = [sum(sizes[name] for name in re.findall(r'#include "(.+)"', text)) for text in made]
+    assert len(each) == BUNDLES
+    assert max(each) < 1.5 * min(each)
+
+
+@pytest.mark.parametrize(("value", "wanted"), [("0", []), ("1", ["mypy>=2"])])
+def test_mypy_is_asked_for_where_it_compiles(monkeypatch: pytest.MonkeyPatch, value: str, wanted: list[str]) -> None:
+    """pip downloads and unpacks it for each build that asks for it."""
+    monkeypatch.setenv(VARIABLE, value)
+    assert requirements() == wanted
+
+
+def test_mypy_is_not_asked_for_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert requirements() == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import socket
 import subprocess
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from old_runs import OldRun, old_runs
+from servers import find
 
 from batprotocol import DecodeError, PeerGone
 from batprotocol.legacy import Job, JobProfile, JobStore, connect_redis, decode
@@ -26,8 +26,7 @@ WITH_REDIS = [run for run in old_runs() if run.redis]
 @pytest.fixture(scope="module")
 def redis_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """A Redis server of our own, that keeps nothing."""
-    program = shutil.which("redis-server")
-    assert program, "these tests need redis-server (Debian: apt-get install redis-server)"
+    program = find("redis-server")
     folder = tmp_path_factory.mktemp("redis")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
