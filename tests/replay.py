@@ -97,6 +97,11 @@ class InThread(Generic[T]):
         self._thread = threading.Thread(target=self._run, args=(endpoint,))
         self._thread.start()
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether the script is still at it."""
+        return self._thread is not None and self._thread.is_alive()
+
     def join(self) -> T:
         """Wait until the script has ended; what it gave. Raises what it raised."""
         assert self._thread is not None, "the peer was never started"

@@ -54,8 +54,9 @@ def run(
         on_wait: called every 0.2 seconds while waiting; what it raises ends the run.
 
     However it ends, Batsim is not left waiting for ever: in the middle of a simulation it is told to stop, which takes
-    half a second at most. Then the socket is closed, and what happened reaches the caller. What is worth a sentence
-    meanwhile is logged as `batprotocol.edc`: that no simulator comes, that another one waits, that a signal came.
+    half a second at most. Then the socket is closed, and what happened reaches the caller. A second simulator is turned
+    away, and aborts. What is worth a sentence meanwhile is logged as `batprotocol.edc`: that no simulator comes, that
+    another one has come, that a signal has.
 
     Raises:
         OSError: the endpoint cannot be bound, or the recording cannot be written.
@@ -109,7 +110,9 @@ def drive(
             logger.warning("still waiting for a simulator to connect to %s", server.endpoint)
 
     with (
-        Server(endpoint, lambda: Session(hello, format, rules), timeout=timeout, on_wait=look_around) as server,
+        Server(
+            endpoint, lambda: Session(hello, format, rules), timeout=timeout, on_wait=look_around, single=True
+        ) as server,
         nullcontext() if record is None else Recorder(record) as server.recorder,
     ):
         interrupts.wake = server.wake

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc.greeting import hello_message
 from batprotocol.edc.session import Session, Turn
-from batprotocol.edc.verdicts import logger
 from batprotocol.errors import DecodeError, PeerGone, PeerSilent
 from batprotocol.model import Direction, EDCRequestedSimulationFeatures
 from batprotocol.recording import Recorder
 from batprotocol.sockets.channel import TICK, Channel
+from batprotocol.wire import frames
 
 if TYPE_CHECKING:
     import asyncio
@@ -32,6 +32,9 @@ DEFAULT_ENDPOINT: Final = "tcp://*:28000"
 FAREWELL = 0.5
 """Seconds that leaving in the middle of a simulation may take. Batsim, when told to stop, takes milliseconds."""
 
+BUSY: Final = "this endpoint serves another simulation"
+"""What a simulator is told that is not served. It ends with that, and not as if there had been nothing to simulate."""
+
 _HEARD: Final = Direction.BATSIM_TO_EDC
 _SAID: Final = Direction.EDC_TO_BATSIM
 
@@ -43,7 +46,8 @@ class Server:
     """An endpoint that simulations connect to. Made by `serve`.
 
     Iterating over it gives the turns of one simulation; so does `async for`. A server that is not used in a `with`
-    closes itself when the iteration ends, however it does. In a `with`, it can serve one simulation after the other.
+    closes itself when the iteration ends, however it does. In a `with`, it can serve one simulation after the other,
+    unless it is made for a `single` one. Simulators that are not served are turned away: they abort.
 
     Attributes:
         endpoint: where it is bound, with the port that was found for `tcp://127.0.0.1:*`.
@@ -58,13 +62,15 @@ class Server:
         *,
         timeout: float | None = None,
         on_wait: Callable[[], None] | None = None,
+        single: bool = False,
     ) -> None:
-        self._format = begin().format  # what is wrong with the arguments shows before anything is bound
+        begin()  # what is wrong with the arguments shows before anything is bound
         if timeout is not None and not timeout > 0:
             raise ValueError(f"expected a timeout > 0, or None, got {timeout}")
         self._begin = begin
         self._timeout = timeout
         self._on_wait = on_wait
+        self._single = single
         self.deserted = False
         self.recorder: Recorder | None = None
         self._session: Session | None = None
@@ -221,6 +227,7 @@ class Server:
             raise RuntimeError("this server is in the middle of a simulation, and serves one after the other")
         self._session = self._in_progress = session = self._begin()
         self._channel.forget_peer()
+        self._channel.refuse = _refuse if self._single or not self._kept else None
         return session
 
     def _look_around(self, session: Session, since: float) -> None:
@@ -242,8 +249,8 @@ class Server:
                 yield from self._farewell(session, self.recorder)
             finally:
                 self._in_progress = None
-        if not self._kept:
-            yield from self._turn_away()
+        if not self._kept and not self._channel.closed:
+            self._channel.turn_away(_refuse)
 
     def _farewell(self, session: Session, recorder: Recorder | None = None) -> Generator[float, None, None]:
         """Let the simulator go when a simulation is left before its end.
@@ -270,22 +277,13 @@ class Server:
                         session.overhear(heard)
         self.deserted = True
 
-    def _turn_away(self) -> Generator[float, None, None]:
-        """Tell simulators to stop that waited for a simulation to end, and are not served any more."""
-        while not self._channel.closed:
-            self._channel.forget_peer()
-            with suppress(DecodeError):  # whoever says that is no simulator that begins
-                frame = self._channel.receive_now()
-                if frame is None:
-                    return
-                session = Session(lambda text: hello_message("batprotocol", "0"), self._format)
-                session.receive(frame)
-                logger.warning("the simulator that waited at %s is told to stop: nobody serves it", self.endpoint)
-                yield from self._farewell(session)
-
     def _close_unless_kept(self) -> None:
         if not self._kept:
             self._channel.close()
+
+
+def _refuse(heard: bytes) -> bytes:
+    return frames.encode_refusal(heard, BUSY)
 
 
 def serve(
@@ -316,8 +314,8 @@ def serve(
         A `Server`, to be iterated over with `for` or `async for`. The handshake is not among the turns. A turn's reply
         is sent when the next turn is asked for. When the iteration is left early (`break`, an exception, Ctrl-C), the
         simulator is told to stop, which takes half a second at most. Another simulator that comes meanwhile waits for
-        the next iteration, or is told to stop when the server is closed. Step by step, it is `turns = iter(server)`,
-        then `turn = next(turns)` for each.
+        the next iteration in a `with`, and is turned away else, or when the server is closed: it aborts. Step by step,
+        it is `turns = iter(server)`, then `turn = next(turns)` for each.
 
     Raises:
         OSError: the endpoint cannot be bound.

@@ -40,6 +40,7 @@ from batprotocol.wire import FORMATS, frames
 __all__ = ["Batsim", "Component", "NewBatsim", "OldBatsim", "OldScheduler", "TextBatsim", "TextScheduler", "drive"]
 
 _ENDS: Final = (SimulationEndsEvent, SimulationErrorEvent)
+_BUSY: Final = "this endpoint serves another simulation"
 _FAREWELL: Final = 0.5
 """Seconds that Batsim has to hear that it should stop."""
 
@@ -110,6 +111,7 @@ class _Bound(Batsim):
         self, endpoint: str, *, timeout: float | None = None, on_wait: Callable[[], None] | None = None
     ) -> None:
         self._channel = Channel(endpoint, TICK if timeout is None else timeout)
+        self._channel.refuse = self._refuse
         self.endpoint = self._channel.endpoint
         self._timeout = timeout
         self._on_wait = on_wait
@@ -139,9 +141,15 @@ class _Bound(Batsim):
     def limit(self, seconds: float) -> None:
         self._timeout, self._on_wait = seconds, None
 
+    def _refuse(self, heard: bytes) -> bytes:
+        """What others are told that are not served: it is no JSON, and a Batsim of any older version aborts on it."""
+        return _BUSY.encode()
+
     def close(self) -> None:
         """Close the endpoint."""
-        self._channel.close()
+        if not self._channel.closed:
+            self._channel.turn_away(self._refuse)
+            self._channel.close()
 
 
 class NewBatsim(_Bound):
@@ -159,6 +167,9 @@ class NewBatsim(_Bound):
         self.report = Report()
         self._name = format
         self._format = FORMATS[format]
+
+    def _refuse(self, heard: bytes) -> bytes:
+        return frames.encode_refusal(heard, _BUSY)
 
     def begin(self) -> str:
         return frames.decode_init(self._frame())

@@ -12,6 +12,7 @@ import errno
 import logging
 import os
 import struct
+from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -31,6 +32,9 @@ otherwise go unnoticed until the next message."""
 
 LINGER = 500
 """Milliseconds that the last reply has to leave the process. Usually it has left at once."""
+
+MOST_REFUSED = 1000
+"""How many are turned away in the end: somebody who asks again and again must not keep an endpoint open."""
 
 _REASONS: dict[int | None, str] = {
     errno.EINVAL: "this is no endpoint, which would be tcp://*:28000 or ipc:///tmp/batsim.sock, for example",
@@ -52,7 +56,8 @@ class _Request(NamedTuple):
 class Channel:
     """A bound socket that answers one peer at a time: the one whose message is received first.
 
-    Others may connect and speak meanwhile. They wait until `forget_peer`, and are received then, in their order.
+    Others may connect and speak meanwhile. They wait until `forget_peer`, and are received then, in their order; or, if
+    there is a `refuse`, which makes an answer to what they say, they are given that at once.
 
     Args:
         endpoint: where to bind: `tcp://*:28000`, `tcp://127.0.0.1:*` (any free port), `ipc:///tmp/batsim.sock`.
@@ -79,6 +84,7 @@ class Channel:
         self._connection: int | None = None
         self._peer_is_gone = False
         self._file: tuple[int, int] | None = None
+        self.refuse: Callable[[bytes], bytes] | None = None
         try:
             self._socket.bind(endpoint)
         except zmq.ZMQError as error:
@@ -110,6 +116,9 @@ class Channel:
             self._link.asked = False
             if request is None or request.route in self._waiting:  # nobody that waits for an answer says that
                 return None
+            if self.refuse is not None and request.connection != self._connection:
+                self._refuse(request, self.refuse)
+                return None
             self._waiting[request.route] = request
             logger.warning("another simulator at %s waits until this simulation has ended", self.endpoint)
 
@@ -131,6 +140,27 @@ class Channel:
         if len(request.frames) > 1:
             raise DecodeError(f"a message is one frame, the simulator sent one of {len(request.frames)}")
         return request.frames[0]
+
+    def _refuse(self, request: _Request, refuse: Callable[[bytes], bytes]) -> None:
+        self._link.send(request.route, refuse(b"".join(request.frames)))
+        logger.warning("another simulator at %s is turned away: one simulation is served here", self.endpoint)
+
+    def turn_away(self, refuse: Callable[[bytes], bytes]) -> None:
+        """Answer all who wait, and those who have just come, with this: nobody else will.
+
+        Args:
+            refuse: makes an answer to what they say.
+        """
+        for _ in range(MOST_REFUSED):
+            self.forget_peer()
+            try:
+                heard = self.receive_now()
+            except DecodeError:  # of several frames
+                heard = b""
+            if heard is None:
+                return
+            self.send(refuse(heard))
+            logger.warning("the simulator that waited at %s is turned away: nobody serves it", self.endpoint)
 
     def send(self, data: bytes) -> None:
         """Send a reply."""

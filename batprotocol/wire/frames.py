@@ -8,13 +8,14 @@ conversation is JSON, clear that it is binary. All others are bare messages.
 from __future__ import annotations
 
 import struct
+from json import dumps
 from typing import NamedTuple
 
 from batprotocol.errors import DecodeError, EncodeError, an
-from batprotocol.model import EDCHelloEvent, Message
+from batprotocol.model import EDCHelloEvent, Message, SimulationErrorEvent
 from batprotocol.wire import binary, json
 
-__all__ = ["FLAGS", "Hello", "decode_hello", "decode_init", "encode_hello", "encode_init"]
+__all__ = ["FLAGS", "Hello", "decode_hello", "decode_init", "encode_hello", "encode_init", "encode_refusal"]
 
 FLAGS = {"binary": 1, "json": 2}
 """The documented value of the flags for each format. Batsim itself only looks at the bit of value 2."""
@@ -104,3 +105,21 @@ def decode_hello(frame: bytes | bytearray | memoryview, *, strict: bool = True) 
     except DecodeError as error:
         offset = None if error.offset is None else error.offset + 4
         raise DecodeError(error.reason, error.path, offset, error.partial) from None
+
+
+def encode_refusal(heard: bytes, reason: str) -> bytes:
+    """An answer that Batsim does not survive: it aborts, and a script can tell that there was no simulation.
+
+    In JSON, it is an object with a member that the schema does not have: Batsim's parser names it as it gives up, so
+    the reason is in Batsim's log. In binary, it is an event that only Batsim itself may say.
+
+    Args:
+        heard: what Batsim has said, which tells where in the conversation it is.
+        reason: what its user should know, as a sentence.
+    """
+    size = _U32.unpack_from(heard)[0] if len(heard) >= 4 else None
+    begins = size == len(heard) - 4
+    if begins or heard[:1] == b"{":
+        text = dumps({reason: 0}).encode() + b"\0"
+        return _U32.pack(FLAGS["json"]) + text if begins else text
+    return binary.encode(Message(0.0, (SimulationErrorEvent(timestamp=0.0, error=reason),)))

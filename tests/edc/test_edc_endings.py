@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference_simulator import Reference
 from replay import PATIENCE, InThread, Peer, begins, begun, completed, ends, said, submitted
-from simulations import ANY_PORT
+from simulations import ANY_PORT, Everywhere
 
 from batprotocol import (
     DelayProfile,
@@ -185,36 +185,77 @@ def test_a_second_simulator_waits_until_the_first_has_ended() -> None:
         assert simulator.join() == [*(number + turn / 100 for turn in range(1, turns)), number + 1]
 
 
-@pytest.mark.parametrize("kept", [False, True])
-def test_a_second_simulator_is_told_to_stop_when_nobody_serves_it(kept: bool, caplog: pytest.LogCaptureFixture) -> None:
-    spoken = threading.Event()
-
-    def second(peer: Peer) -> list[Message]:
-        spoken.wait(PATIENCE)
+def told(peer: Peer) -> str:
+    """What a simulator is told that is not served: what makes it end."""
+    with pytest.raises(DecodeError) as caught:
         frames.decode_hello(peer.ask(frames.encode_init("second")))
-        return [peer.say(begins()), peer.say(ends(0.0))]
+    return str(caught.value)
+
+
+BUSY = "this endpoint serves another simulation, byte 5: Message has no field of this name"
+
+
+def test_a_second_simulator_fails_when_it_would_wait_for_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """Even in the middle of the first simulation, which does not notice."""
 
     def first(peer: Peer) -> list[Message]:
         begun(peer)
-        spoken.set()
+        second = InThread(told)
+        second(peer.socket.getsockopt_string(zmq.LAST_ENDPOINT))
         replies = [peer.say(said(1.0))]
-        while not server._channel._waiting:
+        while second.is_alive:
             replies.append(peer.say(said(1.0)))
+        assert second.join() == BUSY
         return [*replies, peer.say(ends(2.0))]
 
     server = serve(ANY_PORT)
+    simulator = InThread(first)
+    simulator(server.endpoint)
+    assert {turn.message.now for turn in server} == {0.0, 1.0, 2.0}
+    assert {message.events for message in simulator.join()} == {()}
+    assert "is turned away: one simulation is served here" in caplog.text
+
+
+def test_run_serves_one_simulation() -> None:
+    def first(peer: Peer) -> list[Message]:
+        begun(peer)
+        with Peer(peer.socket.getsockopt_string(zmq.LAST_ENDPOINT)) as other:
+            other.socket.send(frames.encode_init("second"))
+            while not other.socket.poll(50):
+                peer.say(said(1.0))
+            with pytest.raises(DecodeError, match="serves another simulation"):
+                frames.decode_hello(other.socket.recv())
+        return [peer.say(ends(2.0))]
+
+    simulator = InThread(first)
+    run(Everywhere(), ANY_PORT, on_bound=simulator)
+    simulator.join()
+
+
+def test_those_who_wait_fail_when_nobody_serves_them_any_more(caplog: pytest.LogCaptureFixture) -> None:
+    """In a `with`, there may be another simulation after the first: they wait as long as that lasts."""
+    spoken = threading.Event()
+
+    def second(peer: Peer) -> str:
+        spoken.wait(PATIENCE)
+        return told(peer)
+
+    def first(peer: Peer) -> None:
+        begun(peer)
+        spoken.set()
+        peer.say(said(1.0))
+        while not server._channel._waiting:
+            peer.say(said(1.0))
+        peer.say(ends(2.0))
+
     peers = InThread(first), InThread(second)
-    for peer in peers:
-        peer(server.endpoint)
-    if kept:
-        with server:
-            assert {turn.message.now for turn in server} == {0.0, 1.0, 2.0}
-    else:
+    with serve(ANY_PORT) as server:
+        for peer in peers:
+            peer(server.endpoint)
         assert {turn.message.now for turn in server} == {0.0, 1.0, 2.0}
-    assert {message.events for message in peers[0].join()} == {()}
-    stop, end = peers[1].join()
-    assert ([type(event) for event in stop.events], end.events) == ([ForceSimulationStopEvent], ())
-    assert "is told to stop: nobody serves it" in caplog.text
+    peers[0].join()
+    assert peers[1].join() == BUSY
+    assert "is turned away: nobody serves it" in caplog.text
 
 
 def test_a_second_simulator_takes_over_when_the_first_dies() -> None:
