@@ -9,7 +9,7 @@ which makes a turn of it, but of the first one the hello, with `greeting`; `atte
 `scheduler`, these fill in its `reply`, whose events `verdicts` has judged, and the answer goes the same way back.
 `running` puts it all together for a whole program, which signals may end. Inside Batsim, `embedded` takes the place of
 the socket and the loop. Both get the class of a scheduler from its file with `loading`, and tell whose an exception is
-with `faults`.
+with `faults`, and when it was with `moments`.
 """
 
 from __future__ import annotations

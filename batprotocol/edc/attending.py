@@ -7,7 +7,9 @@ from typing import Any
 
 from mypy_extensions import mypyc_attr
 
+from batprotocol.edc.moments import note_event
 from batprotocol.edc.session import LAST_EVENTS, Turn
+from batprotocol.model import Event
 from batprotocol.steps.counting import step
 
 __all__ = ["Attendant"]
@@ -33,13 +35,20 @@ class Attendant:
         scheduler, methods = self._scheduler, self._methods
         scheduler._turn = turn
         goes_on = self._decides
-        for event in turn.message.events:
-            step()
-            kind = type(event)
-            method = methods.get(kind)
-            if method is not None:
-                method(event)
-                if kind in LAST_EVENTS:  # which is asked only of those with a method
-                    goes_on = False
-        if goes_on:
-            scheduler.decide()
+        told: Event | None = None
+        try:
+            for event in turn.message.events:
+                step()
+                kind = type(event)
+                method = methods.get(kind)
+                if method is not None:
+                    told = event
+                    method(event)
+                    if kind in LAST_EVENTS:  # which is asked only of those with a method
+                        goes_on = False
+            if goes_on:
+                told = None
+                scheduler.decide()
+        except Exception as error:
+            note_event(error, turn.message, turn.conversation.number - 1, told)
+            raise

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 import batprotocol
+from batprotocol.edc.moments import how_to_look, moment_of
 
 __all__ = ["show_own"]
 
@@ -22,18 +23,25 @@ _STANDARD = Path(logging.__file__).parent.parent
 """Where Python's own library is: what it raises when we call it is no fault of a scheduler."""
 
 
-def show_own(error: BaseException, target: str) -> str | None:
+def show_own(error: BaseException, target: str, record: str | None = None) -> str | None:
     """Print what a scheduler's own code raised as Python shows it, from its first line on.
 
+    Args:
+        error: what was raised.
+        target: the scheduler, as its user names it.
+        record: where the simulation was recorded, or None.
+
     Returns:
-        A sentence that names the scheduler, to be printed behind it; None, with nothing printed, if it was not the
-        scheduler's own code.
+        A sentence that names the scheduler, tells when it was and how to look at that, to be printed behind it; None,
+        with nothing printed, if it was not the scheduler's own code.
     """
     own = _own_part(error.__traceback__)
     if own is None and not isinstance(error, SyntaxError):
         return None
     traceback.print_exception(type(error), error, own)
-    return f"the scheduler {target} ended with {_with_article(type(error).__name__)}"
+    sentence = f"the scheduler {target} ended with {_with_article(type(error).__name__)}"
+    moment = moment_of(error)
+    return sentence if moment is None else f"{sentence} {moment}; {how_to_look(moment, record, '--record run.tar.xz')}"
 
 
 def _own_part(trace: TracebackType | None) -> TracebackType | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 
 from batprotocol.conversation import DEFAULT_RULE_SET
+from batprotocol.edc.moments import how_to_look, moment_of, note
 from batprotocol.edc.scheduler import Scheduler, attend_to, expect_scheduler, hello_of
 from batprotocol.edc.server import DEFAULT_ENDPOINT, Server
 from batprotocol.edc.session import Session
@@ -69,14 +70,24 @@ def run(
         KeyboardInterrupt: SIGINT came. SystemExit(143): SIGTERM came. In the main thread, both are noticed even where
             SIGINT was inherited as ignored; signals that the program handles itself are left alone.
 
-    What the scheduler's own methods raise is passed on as it is.
+    What the scheduler's own methods raise is passed on as it is, with a note (`__notes__`, which Python shows since
+    3.11; before, it is logged) that tells the simulated time, the message, and the event that it was about.
 
     ```python
     run(FCFS(), "tcp://127.0.0.1:*", on_bound=print)
     ```
     """
     with Interrupts() as interrupts:
-        drive(scheduler, endpoint, format, interrupts, init, rules, timeout, record, on_bound, on_wait)
+        try:
+            drive(scheduler, endpoint, format, interrupts, init, rules, timeout, record, on_bound, on_wait)
+        except Exception as error:
+            moment = moment_of(error)
+            if moment is not None:
+                note(
+                    error,
+                    how_to_look(moment, None if record is None else os.fspath(record), 'run(..., record="run.tar.xz")'),
+                )
+            raise
 
 
 def drive(

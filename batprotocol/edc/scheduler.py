@@ -13,6 +13,7 @@ from batprotocol import model
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
 from batprotocol.edc.attending import Attendant
 from batprotocol.edc.greeting import hello_message
+from batprotocol.edc.moments import note_moment
 from batprotocol.edc.reply import Reply
 from batprotocol.edc.session import LAST_EVENTS, Session, Turn
 from batprotocol.edc.verdicts import Verdicts, logger
@@ -152,7 +153,11 @@ class Scheduler:
 
     def hello(self, text: str) -> model.Message:
         """The first message, for these initialization data. It calls `on_init`."""
-        self.on_init(text)
+        try:
+            self.on_init(text)
+        except Exception as error:
+            note_moment(error, f"before the simulation, in message 0, the initialization data {shown(text)}", 0)
+            raise
         return _hello(type(self), self.name, self.version, self.commit, self.features)
 
     def player(self, conversation: Conversation) -> Callable[[model.Message], model.Message]:

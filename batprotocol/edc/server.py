@@ -10,12 +10,14 @@ import time
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from contextlib import suppress
+from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc.greeting import hello_message
+from batprotocol.edc.moments import moment_of, note_moment
 from batprotocol.edc.session import Session, Turn
-from batprotocol.errors import DecodeError, PeerGone, PeerSilent
+from batprotocol.errors import DecodeError, PeerGone, PeerSilent, ProtocolError, RuleViolation
 from batprotocol.model import Direction, EDCRequestedSimulationFeatures
 from batprotocol.recording import Recorder
 from batprotocol.sockets.channel import TICK, Channel
@@ -76,6 +78,7 @@ class Server:
         self._session: Session | None = None
         self._in_progress: Session | None = None
         self._kept = False
+        self._left_in: tuple[float, int] | None = None
         self._turns: Callable[[], Generator[Turn, None, None] | None] = lambda: None
         self._async_turns: Callable[[], AsyncGenerator[Turn, None] | None] = lambda: None
         self._leaving: asyncio.Lock | None = None
@@ -111,14 +114,20 @@ class Server:
         self._kept = True
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._note(error)
         self.close()
 
     async def __aenter__(self) -> Server:
         self._kept = True
         return self
 
-    async def __aexit__(self, *exception: object) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._note(error)
         self._kept = False
         try:
             await self._leave_async(self._in_progress)
@@ -220,12 +229,28 @@ class Server:
 
     # What both do
 
+    def _note(self, error: BaseException | None) -> None:
+        """Tell in a note of what was raised in the middle of a turn when that was."""
+        if self._in_progress is not None:
+            self._mark(self._in_progress)
+        if self._left_in is None or moment_of(error) is not None:
+            return
+        if isinstance(error, RuleViolation) or (isinstance(error, Exception) and not isinstance(error, ProtocolError)):
+            now, number = self._left_in
+            note_moment(error, f"at simulated time {now}, in message {number}", number)
+
+    def _mark(self, session: Session) -> None:
+        """Remember in which turn a simulation is left: whatever has ended it comes by later."""
+        if session.owes_reply and self._left_in is None:
+            self._left_in = session.now, session.conversation.number - 1
+
     def _new_session(self) -> Session:
         if self._channel.closed:
             raise ValueError("the server is closed: use it in a `with` to serve several simulations")
         if self._in_progress is not None:
             raise RuntimeError("this server is in the middle of a simulation, and serves one after the other")
         self._session = self._in_progress = session = self._begin()
+        self._left_in = None
         self._channel.forget_peer()
         self._channel.refuse = _refuse if self._single or not self._kept else None
         return session
@@ -245,6 +270,7 @@ class Server:
     def _departure(self, session: Session | None) -> Generator[float, None, None]:
         """Leave this simulation unless that was done before, and if it was the last one, those who wait for another."""
         if session is not None and session is self._in_progress:
+            self._mark(session)
             try:
                 yield from self._farewell(session, self.recorder)
             finally:
@@ -320,6 +346,8 @@ def serve(
     Raises:
         OSError: the endpoint cannot be bound.
         ValueError: an argument makes no sense.
+
+    In a `with`, what is raised in the middle of a turn has a note that tells the simulated time and the message.
 
     Iterating raises `PeerGone` when the simulator closes its connection before the end, `PeerSilent` after `timeout`,
     `DecodeError` when it sends something that is no message, and `RuleViolation` when the simulation could not go on

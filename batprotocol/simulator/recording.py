@@ -34,5 +34,13 @@ class Recorder(recording.Recorder):
 
     def turn(self, message: Message, reply: Message) -> None:
         """A message of the simulator, and the reply to it."""
+        self.told(message)
+        self.answered(reply)
+
+    def told(self, message: Message) -> None:
+        """A message of the simulator, which may never be answered."""
         self.write(Direction.BATSIM_TO_EDC, self._encode(message))
+
+    def answered(self, reply: Message) -> None:
+        """The reply to it."""
         self.write(Direction.EDC_TO_BATSIM, self._encode(reply))

@@ -67,14 +67,18 @@ def test_a_scheduler_that_fails_ends_the_command(batsim: list[str], tmp_path: Pa
     done = batproto("run", "--in-process", f"{file}:Failing", "--", *batsim)
     assert done.returncode == FAILED
     *_, scheduler, at_host, last = done.stderr.splitlines()
-    assert scheduler == f"batprotocol: the scheduler {file}:Failing ended with a ZeroDivisionError"
+    reason = f"the scheduler {file}:Failing ended with a ZeroDivisionError at simulated time "
+    assert scheduler.startswith(f"batprotocol: {reason}")
     assert at_host == "host: batsim_edc_take_decisions failed: it returned 1"
-    assert last == f"batproto: {Path(sys.executable).name} ended with exit status {FAILED}"
+    assert last.startswith(f"batproto: {Path(sys.executable).name} ended with exit status {FAILED}: {reason}")
 
 
 def test_a_command_that_is_killed_is_told() -> None:
     done = batproto("run", "--in-process", FCFS, "--", "sh", "-c", "kill -ABRT $$")
-    assert (done.returncode, done.stderr) == (134, "batproto: sh was ended by SIGABRT\n")
+    assert (done.returncode, done.stderr) == (
+        134,
+        "batproto: sh was ended by SIGABRT, and has not loaded the scheduler\n",
+    )
 
 
 def test_a_signal_ends_the_command_too() -> None:

@@ -9,18 +9,27 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from tempfile import NamedTemporaryFile
 
 import click
 
 from batprotocol.cli.run.program import Command
-from batprotocol.cli.run.scheduler import as_usage, pinned, telling_of_signals
+from batprotocol.cli.run.scheduler import as_usage, load, pinned, telling_of_signals, telling_whose_fault
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import printable
 from batprotocol.cli.version import slow_engine
-from batprotocol.edc.embedded.options import OPTION, carried, library
+from batprotocol.edc.embedded.options import OPTION, Report, carried, library
 from batprotocol.signals import Interrupts
 
 __all__ = ["run", "show"]
+
+_WHY = {
+    "": ", and has not loaded the scheduler",
+    "begun": " before the simulation was over",
+    "over": "",
+    "failed": ": ",
+}
+"""What is to be said of a command that has ended, by the state that its scheduler reported last."""
 
 _SOCKET = ("--edc-socket-str", "--edc-socket-file", "{endpoint}")
 """What a command cannot have: there is one decision component, and it is no socket."""
@@ -55,20 +64,34 @@ def run(
     for each in _SOCKET:
         if any(each in argument for argument in command):
             raise click.UsageError(f"with --in-process, there is no socket: leave {each} out of the command")
-    with as_usage():
-        data = carried(target, init=init, format=format, record=record, verbose=verbose)
     if not any("{library}" in argument for argument in command):
         command = [*command, OPTION, "{library}", "{init}"]
-    _remark()
-    if pin:
-        pinned()
-    with Interrupts() as interrupts, Command([each.replace("{library}", library()) for each in command], data) as other:
-        other.start("")
-        with telling_of_signals(interrupts, f"while {other.name} was running: it is ended"):
-            status = other.status_in_the_end(interrupts)
-    if status:
-        print(printable(f"batproto: {other.name} {other.end}"), file=sys.stderr)
-    return status
+    command = [each.replace("{library}", library()) for each in command]
+    with Interrupts() as interrupts, NamedTemporaryFile(prefix="batprotocol-") as file:
+        with as_usage():
+            data = carried(target, init=init, format=format, record=record, report=file.name, verbose=verbose)
+        if not _can_be_loaded(target, interrupts):
+            return 1
+        _remark()
+        if pin:
+            pinned()
+        with Command(command, data) as other:
+            other.start("")
+            with telling_of_signals(interrupts, f"while {other.name} was running: it is ended"):
+                status = other.status_in_the_end(interrupts)
+        report = Report.read(file.name)
+    if status or report.state != "over":
+        print(printable(f"batproto: {other.name} {other.end}{_WHY[report.state]}{report.reason}"), file=sys.stderr)
+    return status or int(report.state != "over")
+
+
+def _can_be_loaded(target: str, interrupts: Interrupts) -> bool:
+    """Whether there is such a class; else its user is told before there is anything else to read."""
+    with telling_whose_fault(target):
+        with telling_of_signals(interrupts, f"while {target} was being loaded"), interrupts.immediately():
+            load(target)
+        return True
+    return False
 
 
 def _remark() -> None:

@@ -66,7 +66,7 @@ def run(
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
         status = 1
-        with telling_whose_fault(target):
+        with telling_whose_fault(target, record):
             with telling_of_signals(interrupts, f"while {target} was being loaded"), interrupts.immediately():
                 scheduler = load(target)()
             private = endpoint is None and _asks("{endpoint}", command)

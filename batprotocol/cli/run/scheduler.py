@@ -34,14 +34,14 @@ def as_usage() -> Iterator[None]:
 
 
 @contextmanager
-def telling_whose_fault(target: str) -> Iterator[None]:
+def telling_whose_fault(target: str, record: str | None = None) -> Iterator[None]:
     """What the scheduler's own code raises is shown as Python shows it; all else goes on to be told in a sentence."""
     try:
         yield
     except (click.ClickException, click.Abort, click.exceptions.Exit):
         raise
     except Exception as error:
-        sentence = show_own(error, target)
+        sentence = show_own(error, target, record)
         if sentence is None:
             raise
         print(printable(f"batproto: {sentence}"), file=sys.stderr)

@@ -126,7 +126,7 @@ def run(
         meter = _Meter(bar, sum(map(len, given)), recorder)
         began = time.perf_counter()
         result: Result | None = None
-        with telling_whose_fault(target or "the example"):
+        with telling_whose_fault(target or "the example", record):
             result = simulate(
                 hosts,
                 given,
@@ -139,7 +139,6 @@ def run(
                 init=init,
                 output=prefix,
                 observers=[meter],
-                on_turn=meter.turn,
             )
         seconds = time.perf_counter() - began
     if result is None:  # it is the scheduler's own fault, and has been told
@@ -214,9 +213,13 @@ class _Meter(Observer):
         if self._recorder is not None:
             self._recorder.hello(init, message)
 
-    def turn(self, message: Message, reply: Message) -> None:
+    def told(self, message: Message) -> None:
         if self._recorder is not None:
-            self._recorder.turn(message, reply)
+            self._recorder.told(message)
+
+    def answered(self, reply: Message) -> None:
+        if self._recorder is not None:
+            self._recorder.answered(reply)
         self._bar.at(min(self._ended / self._jobs, 1.0))
 
 
@@ -236,9 +239,11 @@ class _Watched:
         clock, meter = time.perf_counter, self._meter
 
         def timed(message: Message) -> Message:
+            meter.told(message)  # before it is answered: it may be what the scheduler fails on
             began = clock()
             reply = answer(message)
             meter.scheduler_seconds += clock() - began
+            meter.answered(reply)
             return reply
 
         return timed

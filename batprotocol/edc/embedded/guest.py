@@ -19,7 +19,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
-from batprotocol.edc.embedded.options import taken
+from batprotocol.edc.embedded.options import Report, taken
 from batprotocol.edc.faults import show_own
 from batprotocol.edc.loading import load
 from batprotocol.edc.scheduler import attend_to, expect_scheduler, hello_of
@@ -66,6 +66,8 @@ class Guest:
         self._target = "?"
         self._session: Session | None = None
         self._recorder: Recorder | None = None
+        self._record_path: str | None = None
+        self._report_path: str | None = None
         try:
             self._begin(taken(data))
         except BaseException as error:
@@ -73,6 +75,8 @@ class Guest:
 
     def _begin(self, given: dict[str, str]) -> None:
         self._target = given["scheduler"]
+        self._record_path, self._report_path = given.get("record"), given.get("report")
+        self._report("begun")
         _expect_environment(given["prefix"])
         if _is_at_home:
             sys.argv[:] = [self._target.rpartition(":")[0]]
@@ -118,6 +122,10 @@ class Guest:
 
         return decide if recorder is None else decide_and_record
 
+    def _report(self, state: str, reason: str = "") -> None:
+        if self._report_path is not None:
+            Report(state, reason).write(self._report_path)
+
     def _record(self, heard: bytes, said: bytes) -> None:
         if self._recorder is not None:
             self._recorder.write(Direction.BATSIM_TO_EDC, heard)
@@ -128,6 +136,8 @@ class Guest:
     def end(self) -> None:
         """The simulation has ended: end as a program would, but for what Batsim still needs the process for."""
         self.decide = _nothing
+        if self._session is not None and self._session.is_over:
+            self._report("over")
         self._session = None
         recorder, self._recorder = self._recorder, None
         if recorder is not None:
@@ -145,7 +155,9 @@ class Guest:
         """Tell what was raised. Batsim ends with it, so this is the end of the scheduler, too."""
         try:
             _flush_standard()
-            _tell(self._sentence(error))
+            sentence = self._sentence(error)
+            self._report("failed", sentence)
+            _tell(sentence)
             self.end()
         except BaseException as another:  # a signal, most probably
             _tell(f"the scheduler was ended by {type(another).__name__}")
@@ -157,7 +169,7 @@ class Guest:
         if _interrupts.received and isinstance(error, KeyboardInterrupt | SystemExit):
             moment = f"at simulated time {session.now:g}" if session and session.now else "before the simulation began"
             return f"{_interrupts.received} came {moment}: Batsim is told that its scheduler has failed"
-        sentence = show_own(error, self._target)
+        sentence = show_own(error, self._target, self._record_path)
         if sentence is None and isinstance(error, ProtocolError):
             sentence = str(error)
         if sentence is None and isinstance(error, OSError):

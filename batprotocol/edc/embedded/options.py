@@ -1,8 +1,8 @@
 """What Batsim is told to load: the shared library, and the initialization data, which say what to run in it.
 
 The data are a JSON object of strings: `libpython` and `python`, which the C half reads to start the interpreter;
-`prefix`, `scheduler`, `format`, `record` and `verbose`, which are for `guest`; and `init`, the user's own text, for
-`on_init`.
+`prefix`, `scheduler`, `format`, `record`, `report` and `verbose`, which are for `guest`; and `init`, the user's own
+text, for `on_init`.
 """
 
 from __future__ import annotations
@@ -12,20 +12,45 @@ import os
 import sys
 import sysconfig
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from batprotocol.edc.loading import file_of
 from batprotocol.errors import SchedulerError
 
-__all__ = ["OPTION", "carried", "libpython", "library", "taken"]
+__all__ = ["OPTION", "Report", "carried", "libpython", "library", "taken"]
 
 OPTION: Final = "--edc-library-str"
 """Batsim's option for a library and its initialization data."""
 
 _FILE: Final = "libscheduler.so.0"
 _NEEDED: Final = frozenset(["format", "init", "libpython", "prefix", "python", "scheduler"])
-_POSSIBLE: Final = _NEEDED | {"record", "verbose"}
+_POSSIBLE: Final = _NEEDED | {"record", "report", "verbose"}
+
+
+class Report(NamedTuple):
+    """How it goes with a scheduler inside Batsim, for who has started that: it is one of many voices in there.
+
+    Args:
+        state: "" before the scheduler was loaded; then "begun", and "over" or "failed" in the end.
+        reason: why it failed, as a sentence, or "".
+    """
+
+    state: str = ""
+    reason: str = ""
+
+    def write(self, path: str) -> None:
+        """Write it to a file, in the place of the one before."""
+        with suppress(OSError), open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
+            json.dump(self, file)
+
+    @classmethod
+    def read(cls, path: str) -> Report:
+        """The one in a file."""
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        return cls(*json.loads(text)) if text else cls()
 
 
 def library() -> str:
@@ -49,6 +74,7 @@ def carried(
     init: str = "",
     format: str = "binary",
     record: str | None = None,
+    report: str | None = None,
     verbose: bool = False,
 ) -> str:
     """The initialization data that have the library run this scheduler, with this interpreter and environment.
@@ -58,6 +84,7 @@ def carried(
         init: the user's own text, for `on_init`.
         format: "binary" or "json": what the conversation is written in.
         record: where to record what is said, or None.
+        report: the file in which to tell how it goes, or None; see `Report`.
         verbose: show all that the scheduler logs.
 
     Raises:
@@ -71,6 +98,7 @@ def carried(
         "scheduler": f"{os.path.abspath(path)}:{name}",
         "format": format,
         **({} if record is None else {"record": os.path.abspath(record)}),
+        **({} if report is None else {"report": report}),
         **({"verbose": "yes"} if verbose else {}),
         "init": init,
     }
