@@ -9,7 +9,7 @@ import pty
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
@@ -103,15 +103,31 @@ def run_here(*arguments: str | Path) -> Result:
     return Result(ended.value.code, out.read(), err.read())
 
 
+IMPATIENT = (
+    sys.executable,
+    "-c",
+    """
+from batprotocol.cli.main import main
+from batprotocol.cli.terminal import output
+output.PATIENCE_SECONDS = output.BETWEEN_SECONDS = -1.0
+main()
+""",
+)
+"""`batproto` that takes any work for long."""
+
+
 def run_on_terminal(
-    *arguments: str | Path, variables: Mapping[str, str] | None = None, out: Path | None = None
+    *arguments: str | Path,
+    variables: Mapping[str, str] | None = None,
+    out: Path | None = None,
+    program: Sequence[str] = PROGRAM,
 ) -> tuple[int, str]:
     """Run `batproto` on a terminal, with standard output in a file if one is given: (status, what the terminal got)."""
     terminal, its_end = pty.openpty()
     with (
         nullcontext(its_end) if out is None else open(out, "wb") as standard_output,
         subprocess.Popen(
-            [*PROGRAM, *map(str, arguments)],
+            [*program, *map(str, arguments)],
             stdin=its_end,
             stdout=standard_output,
             stderr=its_end,

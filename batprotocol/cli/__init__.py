@@ -7,7 +7,8 @@ imports what does the work when that is wanted, so that `batproto --help` and co
 - `run`: `run` and `library`; `simulate`, `conformance`, `bridge` and `new`, one each;
 - `fast` and `grid`: the commands of FaST and of campaigns.
 
-They stand on what they have in common. `parameters` has what several of them take. What is read goes from `inputs` to
+They stand on what they have in common. `parameters` has what several of them take, `families` what the
+help of groups shows. What is read goes from `inputs` to
 the table of `protocols`; what is shown goes to `terminal`; `version` says which batprotocol this is. Families know one
 another only where `tests/house/test_floors.py` has one above the other.
 

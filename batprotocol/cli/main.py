@@ -17,6 +17,7 @@ from click.shell_completion import get_completion_class
 
 from batprotocol.cli.bridge.command import bridge
 from batprotocol.cli.conformance.command import conformance
+from batprotocol.cli.families import Family
 from batprotocol.cli.fast.command import fast
 from batprotocol.cli.grid.command import grid
 from batprotocol.cli.messages.command import check, convert, dump, validate
@@ -47,7 +48,41 @@ def _show_version(context: click.Context, parameter: click.Parameter, wanted: bo
         context.exit()
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+_OVERVIEW = {
+    "Write schedulers, and try them": {
+        "new": "Write a scheduler to start from, and its test.",
+        "simulate": "Simulate a scheduler with the embedded Batsim.",
+        "conformance": "Find out what a scheduler, in any language, gets wrong.",
+    },
+    "Run schedulers with Batsim": {
+        "run": "Run a scheduler for one simulation, and Batsim, if asked to.",
+        "library": "Print what Batsim needs to load a scheduler into its process.",
+        "bridge": "Let Batsim and a scheduler of different versions speak.",
+    },
+    "Look at what was said": {
+        "dump": "Print messages as readable trees, or as JSON.",
+        "check": "Check that a run follows the rules of the conversation.",
+        "validate": "Check that messages can be read, and belong to the schema.",
+        "convert": "Convert a message from binary or YAML to JSON, or back.",
+    },
+    "Look things up": {
+        "rules": "List the rules of the conversation, or explain one of them.",
+        "schema": "Show what the schema says: fields, types, defaults, comments.",
+        "completion": "Print a script that makes the shell complete all this.",
+    },
+    "Other systems": {
+        "grid": "Run campaigns on the idle resources of clusters, as CiGri.",
+        "fast": "Talk with the parts of FaST over MQTT, and check them.",
+    },
+}
+
+
+@click.group(
+    cls=Family,
+    overview=_OVERVIEW,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+)
 @click.option(
     "--version",
     is_flag=True,
@@ -73,17 +108,19 @@ def batproto(context: click.Context) -> None:
       batproto convert message.bin message.json
       batproto validate recordings/
       batproto check run.tar.xz                     what Batsim would not survive
-      batproto simulate scheduler.py:FCFS           what a scheduler makes of 250 jobs
+      batproto simulate scheduler.py:FCFS           what comes of 250 jobs
       batproto conformance scheduler.py:FCFS        what a scheduler gets wrong
-      batproto run --protocol 4.2 scheduler.py:FCFS a scheduler of today with Batsim 4
-      batproto grid run                             campaigns on the idle resources of clusters
+      batproto run --protocol 4.2 scheduler.py:FCFS today's scheduler, Batsim 4
+      batproto grid run                             campaigns on idle resources
       batproto schema ExecuteJob
 
     \b
     Exit status:
       0    all is well
-      1    something is wrong with a message, a file or the output; what can be done is done
-      2    the command line is wrong, or Batsim's own status, which "batproto run" passes on
+      1    something is wrong with a message, a file or the output; what can be
+           done is done
+      2    the command line is wrong, or Batsim's own status, which "batproto
+           run" passes on
       130  interrupted
       141  nobody reads the output any more
     """

@@ -6,8 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from commands import run, run_on_terminal, write, write_archive
+from commands import IMPATIENT, run, run_on_terminal, write, write_archive
+from support import ROOT
 
+from batprotocol.cli.terminal import output
 from batprotocol.model import Message, RejectJobEvent
 
 WITHOUT_ENGINE = True
@@ -50,7 +52,7 @@ def long_run(tmp_path: Path) -> Path:
 
 def test_a_progress_bar_on_long_work_never_gets_into_the_output(long_run: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    status, shown = run_on_terminal("dump", "--json-lines", long_run, tmp_path / "missing", out=out)
+    status, shown = run_on_terminal("dump", "--json-lines", long_run, tmp_path / "missing", out=out, program=IMPATIENT)
     assert status == 1
     assert "messages" in shown
     assert "%" in shown
@@ -58,8 +60,52 @@ def test_a_progress_bar_on_long_work_never_gets_into_the_output(long_run: Path, 
     assert out.read_text() == run("dump", "--json-lines", long_run).out
 
 
+@pytest.mark.parametrize(
+    ("arguments", "counted"),
+    [
+        (["check", "{run}"], "messages"),
+        (["validate", "{run}"], "messages"),
+        (["simulate"], "messages"),
+        (["conformance", "--examples", "5", "{fcfs}"], "simulations"),
+        (["grid", "simulate"], "cycles"),
+    ],
+)
+def test_what_can_take_long_shows_how_far_it_is(
+    arguments: list[str], counted: str, long_run: Path, tmp_path: Path
+) -> None:
+    """On a terminal, above what is printed there, and nowhere else."""
+    filled = [each.format(run=long_run, fcfs=f"{ROOT}/examples/fcfs.py:FCFS") for each in arguments]
+    alone = tmp_path / "alone"
+    on_terminal = run_on_terminal(*filled, program=IMPATIENT)[1]
+    told = run_on_terminal(*filled, out=alone, program=IMPATIENT)[1]
+    assert f" {counted} " in without_styles(on_terminal)
+    assert "%" in told
+    piped = run(*filled, variables={"COLUMNS": "1000"})
+    assert "%" not in piped.err
+    last = alone.read_text().splitlines()[-1]
+    assert without_styles(on_terminal).splitlines()[-1].endswith(last)
+    assert re.sub(r"[0-9.]+ s", "", piped.out) == re.sub(r"[0-9.]+ s", "", alone.read_text())
+
+
+def without_styles(text: str) -> str:
+    return re.sub(r"\x1b\[[?0-9;]*[A-Za-z]", "", text)
+
+
 def test_no_progress_bar_in_between_what_is_printed(long_run: Path, message_file: Path, tmp_path: Path) -> None:
     assert "%" not in run_on_terminal("dump", "--json-lines", long_run)[1]
     assert run_on_terminal("dump", message_file, out=tmp_path / "out") == (0, "")
     assert run("dump", long_run).err == ""
-    assert "%" in run_on_terminal("validate", "--quiet", long_run)[1]
+
+
+def test_what_is_printed_sends_the_bar_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(output.time, "monotonic", lambda: now)
+    bar = output.ProgressBar(shown=True)
+    moves: list[str] = []
+    monkeypatch.setattr(bar, "_start", lambda: moves.append(f"comes at {now}"))
+    for moment, prints in ((0.5, False), (0.9, True), (1.5, False), (1.95, False)):
+        now = moment
+        bar.at(0.5)
+        if prints:
+            bar.make_way()
+    assert moves == ["comes at 1.95"]

@@ -115,6 +115,7 @@ CLI = {
     "version": 0,
     "protocols": 1,
     "inputs": 2,
+    "families": 2,
     "parameters": 2,
     "messages": 3,
     "bridge": 4,

@@ -82,7 +82,7 @@ def run(target: Target, *, save: str | None, format: str | None, quiet: bool, **
     """
     output = Output()
     try:
-        with _stoppable(), target, output.progress(quiet=True, counted="simulations") as bar:
+        with _stoppable(), target, output.progress(counted="simulations") as bar:
             report = find(target, on_progress=bar.at, **options)
     except CannotRun as error:
         output.remark(printable(error.filename or target.name), reason_of(error))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem
 
+from batprotocol.cli.families import Family
 from batprotocol.cli.fast.live import LIVE
 from batprotocol.cli.parameters import completions, expect_unicode, message_files
 from batprotocol.cli.terminal.output import Output
@@ -12,7 +13,17 @@ from batprotocol.cli.terminal.output import Output
 __all__ = ["fast"]
 
 
-@click.group()
+_OVERVIEW = {
+    "Over a broker": {
+        "node": "Be nodes, to test a scheduler with; nothing is started.",
+        "watch": "Show what is said, until Ctrl-C, and record it.",
+        "send": "Send one message by hand.",
+    },
+    "Afterwards": {"check": "Check that a recording follows the rules."},
+}
+
+
+@click.group(cls=Family, overview=_OVERVIEW)
 def fast() -> None:
     """Talk with FaST's schedulers, nodes and agents over MQTT, and check what they said."""
 

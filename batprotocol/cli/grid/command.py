@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from batprotocol.cli.families import Family
 from batprotocol.cli.parameters import complete_file, expect_unicode, seconds
 
 __all__ = ["grid"]
@@ -16,7 +17,23 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print JSON, one va
 _verbose = click.option("-v", "--verbose", is_flag=True, help="Say what was done.")
 
 
-@click.group()
+_OVERVIEW = {
+    "Set up": {
+        "clusters": "List the clusters (gridclusters), and make them known.",
+        "run": "Let the campaigns run, until you press Ctrl-C.",
+    },
+    "Campaigns": {
+        "sub": "Submit a campaign (gridsub), or add tasks to one.",
+        "stat": "Tell how campaigns are (gridstat).",
+        "events": "Show events of campaigns (gridevents), and close them.",
+        "output": "Show what failed jobs printed last (gridstat -O and -E).",
+        "del": "Cancel a campaign or a job (griddel), or pause a campaign.",
+    },
+    "Studies": {"simulate": "Simulate campaigns on clusters that have jobs of their own."},
+}
+
+
+@click.group(cls=Family, overview=_OVERVIEW)
 @click.option(
     "--store",
     "url",

@@ -46,7 +46,7 @@ def run(
             raise StoreError(f"{store.url}: no cluster is known: batproto grid clusters --add")
         from batprotocol.campaigns.running import run_campaigns
 
-        with output.progress(quiet=not (verbose or as_json), counted="tasks") as bar:
+        with output.progress(counted="tasks") as bar:
             told = _Told(output, bar, verbose, as_json)
             try:
                 run_campaigns(

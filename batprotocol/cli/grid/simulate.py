@@ -51,7 +51,7 @@ def simulate(
         own = [read_workload(each, name=f"w{number}") for number, each in enumerate(workloads)]
     rates: dict[tuple[int, str], float] = {}
     regulation: list[Regulation] = []
-    with told.progress(quiet=True, counted="cycles") as bar:
+    with told.progress(counted="cycles") as bar:
 
         def watch(cycle: Any) -> None:
             regulation.extend(regulation_of(cycle, rates))

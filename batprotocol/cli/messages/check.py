@@ -35,7 +35,7 @@ def check(arguments: Sequence[str], output: Output, *, rules: str, quiet: bool, 
         expected: the protocol that they must be of; any unless given.
     """
     conversations = bad = 0
-    with output.progress(quiet) as progress:
+    with output.progress() as progress:
         for name, group in groupby(messages(arguments), _conversation):
             judged = _Judged(rules, expected)
             for found in group:

@@ -18,7 +18,7 @@ __all__ = ["validate"]
 def validate(arguments: Sequence[str], output: Output, *, quiet: bool) -> None:
     """Check the messages that these arguments name, and print a line for each good file unless told to be quiet."""
     tallies: list[_Tally] = []
-    with output.progress(quiet) as progress:
+    with output.progress() as progress:
         for (_, path), group in groupby(messages(arguments), lambda found: (found.file, found.path)):
             tally = _Tally(previous=tallies[-1].previous if tallies else "")
             for found in group:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import click
 
+from batprotocol.cli.families import Family
+
 __all__ = ["new"]
 
 
-@click.group()
+_OVERVIEW = {"Files": {"scheduler": "Write a scheduler and its test into the current directory."}}
+
+
+@click.group(cls=Family, overview=_OVERVIEW)
 def new() -> None:
     """Write files to start from."""
 

@@ -121,7 +121,7 @@ def run(
     with ExitStack() as stack:
         # It may wait for ever, and must be stoppable where SIGINT is inherited as ignored, too.
         stack.enter_context(stack.enter_context(Interrupts()).immediately())
-        bar = stack.enter_context(console_output.progress(quiet=True))
+        bar = stack.enter_context(console_output.progress())
         recorder = None if record is None else stack.enter_context(Recorder(record, format))
         meter = _Meter(bar, sum(map(len, given)), recorder)
         began = time.perf_counter()

@@ -45,8 +45,9 @@ STYLES = {
 }
 
 PATIENCE_SECONDS = 1.0
-PATIENCE_MESSAGES = 200
-"""The progress bar appears after this much work, whichever is first."""
+"""The progress bar appears after so long without a word."""
+BETWEEN_SECONDS = 0.1
+"""It is not moved more often: looking at the clock is all that most steps cost."""
 
 
 class Output:
@@ -80,6 +81,8 @@ class Output:
 
     def raw(self, data: bytes) -> None:
         """Write these bytes to standard output."""
+        if self._terminal:
+            self._bar.make_way()
         with _unless_closed(sys.stdout):
             rest = memoryview(data)
             while rest:  # unbuffered (PYTHONUNBUFFERED), a write may stop half-way
@@ -99,9 +102,9 @@ class Output:
         self._bar.tell(printable(f"batproto: {name}: {reason}"))
 
     @contextmanager
-    def progress(self, quiet: bool = False, counted: str = "messages") -> Iterator[ProgressBar]:
-        """A progress bar that counts these, but not on a terminal that a command which is not quiet prints to."""
-        self._bar = ProgressBar(shown=sys.stderr.isatty() and (quiet or not self._terminal), counted=counted)
+    def progress(self, counted: str = "messages") -> Iterator[ProgressBar]:
+        """A progress bar that counts these, where standard error is a terminal. What is printed comes before it."""
+        self._bar = ProgressBar(shown=sys.stderr.isatty(), counted=counted)
         try:
             yield self._bar
         finally:
@@ -123,8 +126,8 @@ class ProgressBar:
     def __init__(self, shown: bool, counted: str = "messages") -> None:
         self._shown = shown
         self._counted = counted
-        self._since = time.monotonic()
-        self._messages = 0
+        self._count = 0
+        self._next = time.monotonic() + PATIENCE_SECONDS
         self._bar: Progress | None = None
         self._task: TaskID | None = None
 
@@ -132,12 +135,21 @@ class ProgressBar:
         """One more of what is counted is done, which makes this share of the whole work."""
         if not self._shown:
             return
-        self._messages += 1
-        long = self._messages > PATIENCE_MESSAGES or time.monotonic() - self._since > PATIENCE_SECONDS
-        if long and self._bar is None:
+        self._count += 1
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + BETWEEN_SECONDS
+        if self._bar is None:
             self._start()
         if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, completed=share, description=f"{self._messages:,} {self._counted}")
+            self._bar.update(self._task, completed=share, description=f"{self._count:,} {self._counted}")
+
+    def make_way(self) -> None:
+        """Leave the terminal to what is printed there, and come back when that is over."""
+        if self._shown:
+            self.stop()
+            self._next = time.monotonic() + PATIENCE_SECONDS
 
     def tell(self, text: str) -> None:
         """Print a line on standard error, above the bar."""
@@ -167,6 +179,7 @@ class ProgressBar:
             transient=True,
             redirect_stdout=False,
             redirect_stderr=False,
+            refresh_per_second=4,
         )
         self._task = self._bar.add_task("", total=1.0)
         self._bar.start()

@@ -1,0 +1,38 @@
+"""Groups of commands whose help tells in whole sentences what each is for, sorted by what people want.
+
+What click would show is the beginning of a command's own help, cut off where the line ends. A group's overview is a
+table instead, of sentences that fit on a line; a command that is not in it cannot be added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+__all__ = ["Family"]
+
+
+class Family(click.Group):
+    """A group of commands.
+
+    Args:
+        overview: for each thing that people want, the commands for it, each with its sentence.
+    """
+
+    def __init__(self, *arguments: Any, overview: Mapping[str, Mapping[str, str]], **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._overview = overview
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Add a command that the overview lists."""
+        assert any((name or cmd.name) in sentences for sentences in self._overview.values()), cmd.name
+        super().add_command(cmd, name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the overview, with all sentences below one another."""
+        width = max(map(len, self.commands))
+        for title, sentences in self._overview.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), sentence) for name, sentence in sentences.items()])
