@@ -23,14 +23,15 @@ run_campaigns(Store(sys.argv[1]), Settings(), cycle_seconds=float(sys.argv[2]), 
 """
 
 
-def submit(store: Store, clusters: list[Where], tasks: int, folder: Path) -> int:
+def submit(store: Store, clusters: list[Where], tasks: int, folder: Path, *, grouped: bool = False) -> int:
     """A campaign of short commands, each of which writes its number down when it begins and when it ends."""
     for cluster in clusters:
         store.register(cluster)
     command = f"sh {folder / 'task.sh'}"
     (folder / "task.sh").write_text('echo "$1" >> begun\nsleep 0.0$(($1 % 5))\necho "$1" >> ended\n')
     says = tuple(
-        ClusterProperties(cluster=each.name, exec_file=command, exec_directory=str(folder)) for each in clusters
+        ClusterProperties(cluster=each.name, exec_file=command, exec_directory=str(folder), temporal_grouping=grouped)
+        for each in clusters
     )
     campaign = Campaign(user="alice", name="short", clusters=says)
     return store.submit(campaign, [str(number) for number in range(tasks)], now=time.time())

@@ -25,8 +25,9 @@ def crash(
     kills: int,
     pause: float,
     halfway: Callable[[], None],
+    grouped: bool = False,
 ) -> None:
-    campaign = submit(store, [where], tasks, folder)
+    campaign = submit(store, [where], tasks, folder, grouped=grouped)
     killed = run_and_kill(url, kills, random.Random(tasks), cycle=0.2, pause=pause, halfway=halfway)
     print(
         where.batch, store.url.partition(":")[0], f"killed {killed} times", dict(judge(store, campaign, tasks, folder))
@@ -46,14 +47,17 @@ def test_processes(store: Store, store_url: str, tmp_path: Path) -> None:
 
 @pytest.mark.minutes
 @pytest.mark.timeout(1800)
-def test_many_processes(store: Store, store_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("grouped", [False, True])
+def test_many_processes(store: Store, store_url: str, tmp_path: Path, grouped: bool) -> None:
     here = Where(name="here", batch="local", address=str(tmp_path / "here"), resources=4)
-    crash(store, store_url, here, tmp_path, tasks=2000, kills=10, pause=1.5, halfway=nothing)
+    crash(store, store_url, here, tmp_path, tasks=2000, kills=10, pause=1.5, halfway=nothing, grouped=grouped)
 
 
 @pytest.mark.minutes
 @pytest.mark.timeout(1800)
-def test_many_on_dask(store: Store, store_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("grouped", [False, True])
+def test_many_on_dask(store: Store, store_url: str, tmp_path: Path, grouped: bool) -> None:
     with dask_processes(tmp_path, workers=4) as dask:
         there = Where(name="there", batch="dask", address=dask.address)
-        crash(store, store_url, there, tmp_path, tasks=2000, kills=10, pause=1.5, halfway=dask.workers[0].kill)
+        end_one = dask.workers[0].kill
+        crash(store, store_url, there, tmp_path, tasks=2000, kills=10, pause=1.5, halfway=end_one, grouped=grouped)
