@@ -103,6 +103,17 @@ def test_a_run_tells_for_whom_campaigns_wait(grid: tuple[str | Path, ...], tmp_p
     assert run_here(*grid, "run", "--until-stuck", "--cycle", "0.1", "--no-finalize") == (0, "", "")
 
 
+@pytest.mark.slow
+def test_a_cluster_that_cannot_be_reached_is_no_hindrance(grid: tuple[str | Path, ...], tmp_path: Path) -> None:
+    run_here(*grid, "clusters", "--add", "far", "--dask", "tcp://127.0.0.1:9")
+    says = {"exec_file": "echo >> runs; true", "exec_directory": str(tmp_path)}
+    both = {"name": "n", "nb_jobs": 3, "clusters": {"far": says, "here": says}}
+    run_here(*grid, "sub", "-j", json.dumps(both))
+    done = run_here(*grid, "run", "--until-done", "--cycle", "0.1", "--no-finalize")
+    assert done.status == 0
+    assert len((tmp_path / "runs").read_text().split("\n")) == 4
+
+
 def test_copies_are_told_of(grid: tuple[str | Path, ...], tmp_path: Path) -> None:
     run_here(
         *grid,

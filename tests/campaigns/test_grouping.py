@@ -17,7 +17,7 @@ from test_local_processes import end_of, job_of, until, why
 from batprotocol.campaigns.entities.grouping import group_size, heads, whole_groups
 from batprotocol.campaigns.loop import Loop, request_of
 from batprotocol.campaigns.managers import LocalProcesses, Request
-from batprotocol.campaigns.managers.local.group import LEADER
+from batprotocol.campaigns.managers.local.starter import LEADER
 from batprotocol.campaigns.model import (
     Campaign,
     ClusterProperties,
@@ -170,6 +170,21 @@ def test_a_campaign_in_groups(tmp_path: Path) -> None:
     assert sorted(map(int, (tmp_path / "runs").read_text().split())) == list(range(60))
     assert max(Counter(job.group for job in store.jobs(1) if job.group is not None).values()) > 10
     store.close()
+
+
+def test_what_starts_leaders_may_be_killed(cluster: LocalProcesses, tmp_path: Path) -> None:
+    """Another one takes its place, and what it has started goes on."""
+    cluster.submit(group(tmp_path, "until test -e go; do sleep 0.01; done", "echo done"))
+    until(lambda: cluster.look().free == 0)
+    starter = cluster._starter._process
+    assert starter is not None
+    starter.kill()
+    starter.wait()
+    (tmp_path / "go").touch()
+    assert end_of(cluster, 2).exit_code == 0
+    cluster.submit(group(tmp_path, "true", first=7))
+    assert end_of(cluster, 7).exit_code == 0
+    close(cluster)
 
 
 # A marker of the result

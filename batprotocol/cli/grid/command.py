@@ -75,6 +75,9 @@ def grid(context: click.Context, url: str, user: str) -> None:
 def sub(context: click.Context, /, file: str | None, jdl: str | None, campaign: int | None, **options: Any) -> None:
     """Submit a campaign (gridsub), or add tasks to one.
 
+    In the JDL, "temporal_grouping": "true" runs short tasks one after the other in one job, and "result_marker":
+    "done/{NAME}" keeps a command from being run again that has ended well. Keys that do nothing are told.
+
     \b
     Examples:
       batproto grid sub -f campaign.json

@@ -10,11 +10,10 @@ from __future__ import annotations
 import fcntl
 import marshal
 import os
+import select
 import shutil
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -34,11 +33,10 @@ from batprotocol.campaigns.managers.interface import (
     ended,
     text_of_output,
 )
+from batprotocol.campaigns.managers.local.starter import Starter
 from batprotocol.campaigns.model import JobState, RemoteEvent, RemoteJob
 
 __all__ = ["Group", "read_groups"]
-
-LEADER: Final = str(Path(__file__).with_name("leader.py"))
 
 NODE: Final = socket.gethostname()
 
@@ -64,7 +62,8 @@ class Group:
         self.requests = {each.job: each for each in requests}
         self.submitted = submitted
         self.weight = max(each.weight for each in requests)
-        self.leader: subprocess.Popen[bytes] | None = None  # None, too, if another process has started it
+        self.leader: int | None = None  # None, too, if another process has started it
+        self._watched: int | None = None  # a descriptor that tells when the leader ends
         self.ended: dict[int, RemoteJob] = {}
         self._output = output
         self._begun: dict[int, tuple[float, int]] = {}
@@ -94,7 +93,7 @@ class Group:
         """Whether no leader need begin any more: one has, or each job is to end without."""
         return (self.folder / "started").exists() or self._why.keys() >= self.requests.keys()
 
-    def start(self) -> bool:
+    def start(self, starter: Starter) -> bool:
         """Start them, unless somebody has; whether they may run."""
         first = next(iter(self.requests.values()))
         directory = os.path.expanduser(first.directory.replace("$HOME", "~", 1))
@@ -116,36 +115,30 @@ class Group:
         ]
         plan = {"directory": directory, "polite": first.best_effort, "ignored": IGNORED, "jobs": jobs}
         (self.folder / "plan").write_bytes(marshal.dumps(plan))
-        lock = self._lock()
-        if lock is None:  # it was started a moment ago by whoever had this folder before
-            return True
-        try:
-            self.leader = subprocess.Popen(
-                [sys.executable, "-I", "-S", LEADER, self.folder],
-                stdin=lock,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-        finally:
-            os.close(lock)
+        self.leader = starter.start(self.folder)
+        with suppress(AttributeError, OSError):  # not everywhere, or it has ended already
+            self._watched = None if self.leader is None else os.pidfd_open(self.leader)
         return True
 
     def is_running(self) -> bool:
         """Whether its leader runs. What one has left that somebody has killed is killed, too."""
-        if self.leader is not None:
-            if self.leader.poll() is None:
+        if self._watched is not None:
+            poll = select.poll()
+            poll.register(self._watched, select.POLLIN)
+            if not poll.poll(0):
                 return True
-        elif (lock := self._lock()) is not None:
-            os.close(lock)
-            return False
-        elif _is_leader(_number(self.folder / "pid")):
+            os.close(self._watched)
+            self._watched = None
+        elif self._is_locked() and _is_leader(self._leader()):
             return True
+        return self._is_locked() and not self._kill_rest()
+
+    def _is_locked(self) -> bool:
+        """Whether something of the jobs runs."""
         lock = self._lock()
         if lock is not None:
             os.close(lock)
-            return False
-        return not self._kill_rest()
+        return lock is None
 
     def _lock(self) -> int | None:
         """The lock of the jobs, or None while something of them runs."""
@@ -252,7 +245,7 @@ class Group:
             _kill_group(self._begun[number][1], self._leader())
 
     def _leader(self) -> int | None:
-        return self.leader.pid if self.leader is not None else _number(self.folder / "pid")
+        return _number(self.folder / "pid") if self.leader is None else self.leader
 
     def kill_all(self) -> None:
         """Kill the leader, so that it starts nothing more, and then what it has started."""
@@ -260,8 +253,6 @@ class Group:
         if leader is not None and self.is_running():
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(leader, signal.SIGKILL)
-            if self.leader is not None:
-                self.leader.wait()
             self._kill_rest()
 
     def _kill_rest(self) -> bool:
@@ -276,10 +267,7 @@ class Group:
         for number, (_, process) in self._begun.items():
             if number not in self._over:
                 _kill_group(process, leader)
-        lock = self._lock()
-        if lock is not None:
-            os.close(lock)
-        return lock is not None
+        return not self._is_locked()
 
 
 def read_groups(folder: Path, output: Path) -> Iterator[Group]:

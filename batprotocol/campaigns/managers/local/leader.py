@@ -1,15 +1,16 @@
 """The leader of a group of jobs: a process that runs them one after the other, and writes down how each ended.
 
-It is started as a program of its own, with nothing but what Python has built in, as its start is most of what a short
-job costs. It must import nothing else: not `signal`, `json` or `subprocess`, and nothing of batprotocol.
+As a program, it starts leaders: each is a fork of it. It is made of nothing but what Python has built in, so that
+starting and forking it takes as little as can be. It must import nothing else: not `signal`, `json` or `subprocess`,
+and nothing of batprotocol.
 """
 
 from __future__ import annotations
 
+import fcntl
 import marshal
 import os
 import select
-import sys
 import time
 
 TERM, KILL = 15, 9
@@ -17,6 +18,9 @@ GRACE_SECONDS = 5.0
 """What a command has left when its time is up, to end by itself."""
 
 LONGEST_WAIT = 1e6
+
+REAP_SECONDS = 1.0
+"""How often it is looked for leaders that have ended."""
 
 PLAIN = frozenset(" %+,-./0123456789:=@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
 """The characters that mean themselves to a shell."""
@@ -166,5 +170,46 @@ def main(folder: str) -> None:
     Group(folder).run()
 
 
+def start(folder: str) -> int:
+    """Start a process that leads the jobs of this folder; 0 if their lock is held."""
+    lock = os.open(os.path.join(folder, "lock"), os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        process = os.fork()
+    except OSError:
+        os.close(lock)
+        return 0
+    if not process:
+        try:
+            os.setsid()
+            os.dup2(lock, 0)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            main(folder)
+        finally:
+            os._exit(0)
+    os.close(lock)
+    return process
+
+
+def serve() -> None:
+    """Start leaders for the folders that are told on standard input, each ending with a zero; tell their processes."""
+    poll = select.poll()
+    poll.register(0, select.POLLIN)
+    told, children = b"", 0
+    while True:
+        if poll.poll(REAP_SECONDS * 1000 if children else None):
+            piece = os.read(0, 1 << 16)
+            if not piece:
+                return
+            told += piece
+        while children and os.waitpid(-1, os.WNOHANG)[0]:
+            children -= 1
+        while b"\0" in told:
+            folder, _, told = told.partition(b"\0")
+            process = start(os.fsdecode(folder))
+            children += process > 0
+            os.write(1, f"{process}\n".encode())
+
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    serve()

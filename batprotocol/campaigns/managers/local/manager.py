@@ -13,6 +13,7 @@ from pathlib import Path
 
 from batprotocol.campaigns.managers.interface import REFUSED, Request
 from batprotocol.campaigns.managers.local.group import Group, read_groups
+from batprotocol.campaigns.managers.local.starter import Starter
 from batprotocol.campaigns.model import Observation, RemoteJob
 from batprotocol.errors import ClusterError
 
@@ -49,6 +50,7 @@ class LocalProcesses:
         except OSError:
             os.close(self._open)
             raise ClusterError(f"{self._folder} is in use by another process", name) from None
+        self._starter = Starter()
         self._of: dict[int, Group] = {}  # the group of each job that is known
         self._waiting: dict[Group, None] = {}
         self._running: dict[Group, None] = {}
@@ -112,13 +114,14 @@ class LocalProcesses:
                 break
             if group.weight <= free:
                 del self._waiting[group]
-                if group.start():
+                if group.start(self._starter):
                     free -= group.weight
                     self._running[group] = None
                 else:
                     group.finish()
 
     def close(self) -> None:
+        self._starter.close()
         os.close(self._open)
 
     # Its jobs
