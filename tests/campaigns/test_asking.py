@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from itertools import pairwise
 
+import pytest
 from clusters import PaperCluster
 
 from batprotocol.campaigns.loop import Cycle, Loop
@@ -74,6 +75,7 @@ def test_others_go_on_while_one_does_not_answer() -> None:
     loop.close()
 
 
+@pytest.mark.slow
 def test_one_that_fails_is_asked_more_and_more_rarely() -> None:
     store, loop, quick, slow = world("quick", "slow")
     slow.reachable = False
@@ -81,7 +83,7 @@ def test_one_that_fails_is_asked_more_and_more_rarely() -> None:
     settled(loop, slow)
     assert [event.code for event in store.events()] == ["CONNECTION_REFUSED", "BLACKLIST"]
     asked = []
-    for _ in range(200):
+    for _ in range(130):
         quick.time += 1.0
         before = slow.asked
         cycle = loop.cycle()

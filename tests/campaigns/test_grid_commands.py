@@ -80,6 +80,7 @@ def test_what_fails_is_told_and_fixed(grid: tuple[str | Path, ...], tmp_path: Pa
     assert run_here(*grid, "output", "-j", "9").err == "batproto: grid: Job 9 not found!\n"
 
 
+@pytest.mark.slow
 def test_a_run_tells_for_whom_campaigns_wait(grid: tuple[str | Path, ...], tmp_path: Path) -> None:
     """It counts what it ran, and ends if that is wanted."""
     run_here(*grid, "sub", "-j", jdl(tmp_path, "true", tasks=330))
@@ -114,6 +115,7 @@ def test_a_cluster_that_cannot_be_reached_is_no_hindrance(grid: tuple[str | Path
     assert len((tmp_path / "runs").read_text().split("\n")) == 4
 
 
+@pytest.mark.slow
 def test_copies_are_told_of(grid: tuple[str | Path, ...], tmp_path: Path) -> None:
     run_here(
         *grid,

@@ -190,6 +190,7 @@ def test_what_starts_leaders_may_be_killed(cluster: LocalProcesses, tmp_path: Pa
 # A marker of the result
 
 
+@pytest.mark.slow
 def test_a_task_with_a_marker_is_done_once(tmp_path: Path) -> None:
     """Two jobs of a task at a time, and another one later: the command runs once, or until it has ended well."""
     says = ClusterProperties(

@@ -22,12 +22,14 @@ from batprotocol.errors import StoreAway, StoreError
 
 WITHOUT_ENGINE = True
 
-TASKS = 30_000
+TASKS = 12_000
 
 
-def test_tasks_are_streamed() -> None:
+@pytest.mark.slow
+def test_tasks_are_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of each task, no more than its parameters are in memory at a time; a dict of each would be 500 bytes."""
     jdl = json.dumps({"name": "n", "nb_jobs": TASKS, "exec_file": "x", "clusters": {"a": {}}})
+    monkeypatch.setattr("batprotocol.campaigns.store.users.ROWS", 1000)
     store = Store("sqlite://")
     store.submit(Campaign(user="u", name="n", clusters=()), ["0"], now=0.0)
     with peak_memory() as peak:
