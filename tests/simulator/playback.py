@@ -117,12 +117,15 @@ def recorded_runs() -> tuple[Path, ...]:
 @cache
 def read(archive: Path) -> Run:
     """Read an archive."""
+    if not RUNS.is_dir():
+        return read_from(archive, DATA / "simulations" / "inputs")
+    return read_from(archive, RUNS / "inputs" if archive.parent == RUNS else SHARED / "inputs")
+
+
+def read_from(archive: Path, inputs: Path) -> Run:
+    """Read an archive whose inputs are in this folder."""
     texts = (".json", ".csv", ".txt")
     files = {name: data for name, data in files_of(archive).items() if name.endswith(texts) and "twin" not in name}
-    if not RUNS.is_dir():
-        inputs = DATA / "simulations" / "inputs"
-    else:
-        inputs = RUNS / "inputs" if archive.parent == RUNS else SHARED / "inputs"
     return Run(
         archive.name.removesuffix(".tar.xz"),
         json.loads(files.pop("run.json")),
@@ -132,17 +135,19 @@ def read(archive: Path) -> Run:
     )
 
 
-def differences(ours: Any, theirs: Any, path: str = "") -> Iterator[str]:
-    """Where two messages differ, times and amounts by more than rounding."""
+def differences(ours: Any, theirs: Any, path: str = "", close: float = CLOSE) -> Iterator[str]:
+    """Where two messages differ, times and amounts by more than rounding, which is a part of them."""
     if isinstance(ours, float) and isinstance(theirs, float | int):
-        if not math.isclose(ours, theirs, rel_tol=CLOSE, abs_tol=1e-11) and not (ours != ours and theirs != theirs):
+        if not math.isclose(ours, theirs, rel_tol=close, abs_tol=close / 100) and not (
+            ours != ours and theirs != theirs
+        ):
             yield f"{path}: {ours!r}, and Batsim {theirs!r}"
     elif isinstance(ours, tuple | Doubles) and isinstance(theirs, tuple | Doubles):
         if len(ours) != len(theirs):
             yield f"{path}: {_short(ours)}, and Batsim {_short(theirs)}"
             return
         for index, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
-            yield from differences(mine, other, f"{path}[{index}]")
+            yield from differences(mine, other, f"{path}[{index}]", close)
     elif isinstance(ours, msgspec.Struct) and type(ours) is type(theirs):
         for name in ours.__struct_fields__:
             mine, other = getattr(ours, name), getattr(theirs, name)
@@ -151,7 +156,7 @@ def differences(ours: Any, theirs: Any, path: str = "") -> Iterator[str]:
             if name in _ORDERLESS and mine and other:
                 mine, other = sorted(mine, key=repr), sorted(other, key=repr)
                 mine, other = tuple(mine), tuple(other)
-            yield from differences(mine, other, f"{path}.{name}" if path else name)
+            yield from differences(mine, other, f"{path}.{name}" if path else name, close)
     elif ours != theirs:
         yield f"{path}: {_short(ours)}, and Batsim {_short(theirs)}"
 
@@ -171,7 +176,7 @@ def _short(value: Any) -> str:
     return repr(value)[:200]
 
 
-def play(run: Run, simulator: Simulator) -> Iterator[str]:
+def play(run: Run, simulator: Simulator, close: float = CLOSE) -> Iterator[str]:
     """Play the recorded replies to a simulator: how what it says differs, up to the first message that does."""
     try:
         message: Message | None = simulator.begin(run.hello.message)
@@ -179,7 +184,7 @@ def play(run: Run, simulator: Simulator) -> Iterator[str]:
             if message is None:
                 yield f"message {2 + 2 * number}: nothing, and Batsim {_short(told.events)}"
                 return
-            found = [f"message {2 + 2 * number}: {text}" for text in differences(message, told)]
+            found = [f"message {2 + 2 * number}: {text}" for text in differences(message, told, close=close)]
             yield from found
             if found:
                 return

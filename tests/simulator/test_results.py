@@ -7,14 +7,17 @@ import csv
 import json
 import math
 import pickle
+from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
 from batprotocol.model import FinalJobState
+from batprotocol.simulator.machine.extended import difference, total
 from batprotocol.simulator.results import (
     EnergyRow,
     JobRow,
@@ -30,6 +33,7 @@ from batprotocol.simulator.results import (
     read_jobs,
     write_real_execution,
 )
+from batprotocol.simulator.results.precise import Precise, slowdown
 from batprotocol.simulator.results.series import StepSeries
 
 WITHOUT_ENGINE = True
@@ -350,3 +354,30 @@ def test_rows_are_kept_or_read_from_files(tmp_path: Path) -> None:
     assert list(Result(statistics, hosts=1, rows=kept.rows).jobs) == list(
         Result(statistics, hosts=1, rows=f"{tmp_path}/").jobs
     )
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant != 63, reason="this machine has no such numbers to compare with")
+@given(st.lists(st.floats(0, 1e12) | st.integers(0, 10**6).map(lambda number: number / 7), max_size=40))
+def test_sums_of_joules_are_those_of_batsims_processors(values: list[float]) -> None:
+    others = [value / 3 for value in values]
+    expected, other = (sum(map(np.longdouble, each), np.longdouble(0)) for each in (values, others))
+    high, low = total(values)
+    assert np.longdouble(high) + np.longdouble(low) == expected
+    high, low = difference((high, low), total(others))
+    assert np.longdouble(high) + np.longdouble(low) == expected - other
+
+
+@given(st.floats(0, 1e13), st.floats(-1e-6, 1e-6))
+def test_precise_numbers_are_written_with_all_they_have(number: float, rest: float) -> None:
+    precise = Precise(number, rest)
+    exact = Decimal(number) + Decimal(rest)
+    assert abs(Decimal(f"{precise:f}") - exact) <= Decimal("0.0000005")
+    assert precise == number
+    assert f"{precise:.3e}" == f"{number:.3e}"
+    for again in (pickle.loads(pickle.dumps(precise)), copy.deepcopy(precise)):
+        assert (again, again.rest) == (number, rest)
+
+
+@given(st.floats(0, 1e6), st.sampled_from([1e-5, 1e-10, 3e-7, 5.0]))
+def test_slowdowns_of_the_shortest_jobs(waited: float, runtime: float) -> None:
+    assert slowdown(0.0, waited, runtime) == pytest.approx((waited + runtime) / runtime, rel=1e-12)

@@ -73,7 +73,8 @@ class Machine:
         self.pstates = [host.pstate for host in hosts]
         self.states = [_IDLE] * len(hosts)
         self.counts = [0] * len(HostState)
-        self.counts[_IDLE] = len(hosts)
+        # Batsim does not count storages then, though it does when their state changes.
+        self.counts[_IDLE] = len(platform.computation_hosts) if quirks else len(hosts)
         self.state_times = [0.0] * len(HostState)
         self.energy = [0.0] * len(hosts)
         self._since = [0.0] * len(hosts)

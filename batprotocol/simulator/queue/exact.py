@@ -143,7 +143,6 @@ class ExactQueue(Queue):
         alarm = actor.alarm
         if isinstance(alarm, Action):
             self.machine.read_all(alarm.hosts, self.now)
-            self._actions.pop(alarm.number, None)
         self._end_alarm(actor)
 
     def drop(self, task: Task) -> None:
@@ -287,7 +286,7 @@ class ExactQueue(Queue):
             actor.message = None
             self._ready.append(actor)
         else:
-            actor.alarm = self._timer(inf if call.argument is None else call.argument, _WaitTimeout(actor))
+            actor.alarm = self._sleeping(actor, inf if call.argument is None else call.argument, _Waiting(actor))
 
     # Steps
 
@@ -322,6 +321,8 @@ class ExactQueue(Queue):
         alarm, actor.alarm = actor.alarm, None
         if isinstance(alarm, Timer):
             self._timers.pop(alarm.number, None)
+        elif isinstance(alarm, Action):
+            self._actions.pop(alarm.number, None)
 
     def settle(self) -> None:
         machine = self.machine
@@ -380,10 +381,6 @@ class ExactQueue(Queue):
                     owner.in_time = False
                     owner.alarm = None
                     self._ready_first(owner)
-            elif isinstance(meaning, _WaitTimeout):
-                meaning.actor.in_time = False
-                meaning.actor.alarm = None
-                self._ready_first(meaning.actor)
             elif not meaning.communication.is_started:
                 meaning.mailbox.receiver = None
                 self._ready_first(meaning.communication.receiver)
@@ -423,6 +420,10 @@ class ExactQueue(Queue):
             meaning.owner = None
         elif isinstance(meaning, Communication):
             self._delivered(meaning)
+        elif isinstance(meaning, _Waiting):
+            meaning.actor.in_time = False
+            meaning.actor.alarm = None
+            self._ready_first(meaning.actor)
         else:
             meaning.alarm = None
             self._ready_first(meaning)
@@ -481,8 +482,8 @@ class _TaskTimeout:
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class _WaitTimeout:
-    """The end of the patience of somebody who waits to be woken."""
+class _Waiting:
+    """Somebody waits to be woken: other than the time-outs of tasks and messages, that is a sleep."""
 
     __slots__ = ("actor",)
 

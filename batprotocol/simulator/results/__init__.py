@@ -1,8 +1,8 @@
 """The results of a simulation.
 
 `observing` has the values that a simulation reports while it runs, and who takes them: `files` writes Batsim's result
-files, `statistics` (with `series`) keeps the numbers worth having, `metrics` has those of the field, and `result` tells
-them in the end, in `words` and in a `summary` with charts.
+files, `statistics` (with `series` and `precise` numbers) keeps the numbers worth having, `metrics` has those of the
+field, and `result` tells them in the end, in `words` and in a `summary` with charts.
 """
 
 from batprotocol.simulator.results.files import ResultFiles, read_jobs, write_real_execution

@@ -21,6 +21,7 @@ from batprotocol.simulator.results.observing import (
     PStateRow,
     Totals,
 )
+from batprotocol.simulator.results.precise import slowdown
 from batprotocol.simulator.results.statistics import Statistics
 
 __all__ = ["ResultFiles", "read_jobs", "write_real_execution"]
@@ -179,7 +180,7 @@ def job_line(row: JobRow) -> str:
     energy = "" if row.consumed_energy is None else f"{row.consumed_energy:f}"
     return (
         f"{head}{start:f},{runtime:f},{finish:f},{start - row.submission_time:f},{turnaround:f},"
-        f"{turnaround / runtime:f},{row.allocated_resources},{energy},"
+        f"{float(slowdown(row.submission_time, start, runtime)):f},{row.allocated_resources},{energy},"
     )
 
 

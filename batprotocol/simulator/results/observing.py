@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from batprotocol.model import FinalJobState
+from batprotocol.simulator.results.precise import slowdown
 
 __all__ = ["EnergyRow", "JobRow", "MachineStatesRow", "Observer", "Observers", "PStateRow", "Totals"]
 
@@ -81,8 +82,8 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def stretch(self) -> float | None:
         """Its turnaround time / its execution time: its slowdown."""
-        turnaround, runtime = self.turnaround_time, self.shown_execution_time
-        return None if turnaround is None or runtime is None else turnaround / runtime
+        start, runtime = self.starting_time, self.shown_execution_time
+        return None if start is None or runtime is None else float(slowdown(self.submission_time, start, runtime))
 
     @property
     def host_count(self) -> int:

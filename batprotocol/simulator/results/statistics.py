@@ -7,6 +7,7 @@ import math
 from batprotocol.model import FinalJobState
 from batprotocol.simulator.results.metrics import bounded_slowdown
 from batprotocol.simulator.results.observing import JobRow, Observer, Totals
+from batprotocol.simulator.results.precise import Precise, slowdown
 from batprotocol.simulator.results.series import StepSeries
 
 __all__ = ["Statistics"]
@@ -15,19 +16,27 @@ __all__ = ["Statistics"]
 class _Spread:
     """Sum and maximum of a number."""
 
-    __slots__ = ("maximum", "total")
+    __slots__ = ("_lacks", "maximum", "total")
 
     def __init__(self) -> None:
         self.total = 0.0
+        self._lacks = 0.0
         self.maximum = 0.0
 
     def add(self, value: float) -> None:
-        self.total += value
+        before = self.total
+        self.total = total = before + value
+        part = total - before
+        self._lacks += (before - (total - part)) + (value - part)
+        if isinstance(value, Precise):
+            self._lacks += value.rest
         if value > self.maximum:
-            self.maximum = value
+            self.maximum = float(value)
 
     def mean(self, count: int) -> float:
-        return self.total / count if count else math.nan
+        if not count:
+            return math.nan
+        return (self.total + self._lacks) / count
 
 
 class Statistics(Observer):
@@ -65,7 +74,7 @@ class Statistics(Observer):
         turnaround = finish - submission
         self.waiting.add(start - submission)
         self.turnaround.add(turnaround)
-        self.slowdown.add(turnaround / runtime)
+        self.slowdown.add(slowdown(submission, start, runtime))
         self.bounded_slowdown.add(bounded_slowdown(turnaround, runtime))
         if submission < self.first_submission:
             self.first_submission = submission

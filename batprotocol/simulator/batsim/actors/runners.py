@@ -158,12 +158,22 @@ class Runner(Actor):
 
     def _has_ended(self, simulator: Simulation) -> bool:
         """Whether what was begun has come to its end; else, those that run side by side are waited for."""
+        if self._doing == _JOINED and not self.in_time:
+            return self._has_killed(simulator)
         if self._doing != _SPAWNED:
             return True
         self._doing = _JOINED
         if self._to_join:
             simulator.queue.wait(self, None if self._left < 0.0 else self._left)
         return self._to_join == 0
+
+    def _has_killed(self, simulator: Simulation) -> bool:
+        """Whether all that ran side by side are killed, one with each call, as its time is over."""
+        while self._children:
+            self._children.pop(0).stop(simulator)
+            if simulator.queue.call(self):
+                return False
+        return True
 
     def child_ended(self, simulator: Simulation) -> None:
         """One of those that run side by side has come to its end."""

@@ -6,9 +6,11 @@ from mypy_extensions import mypyc_attr
 
 from batprotocol.model import FinalJobState, Job
 from batprotocol.simulator.batsim.state.reports import Reports
+from batprotocol.simulator.machine.extended import difference, total
 from batprotocol.simulator.queue.actor import Actor
 from batprotocol.simulator.queue.base import Queue
 from batprotocol.simulator.results import JobRow
+from batprotocol.simulator.results.precise import Precise
 
 __all__ = ["SimulatedJob"]
 
@@ -31,10 +33,11 @@ class SimulatedJob:
         return_code: what it returned.
         allocation: its hosts as text.
         hosts: its hosts.
-        energy: what its hosts had consumed at its start; once it has ended, what they consumed while it ran.
+        energy: what its hosts consumed while it ran, once it has ended.
     """
 
     __slots__ = (
+        "_energy_before",
         "allocation",
         "energy",
         "execution",
@@ -66,13 +69,14 @@ class SimulatedJob:
         self.allocation = ""
         self.hosts: tuple[int, ...] = ()
         self.energy = 0.0 if is_registered else -1.0
+        self._energy_before = (0.0, 0.0)
 
     def begin(self, reports: Reports) -> None:
         """Its execution begins; the energy of all hosts was read for that, its own first."""
         now, machine = reports.queue.now, reports.machine
         self.starting_time = now
         if machine.has_energy:
-            self.energy = sum([machine.energy[host] for host in self.hosts])
+            self._energy_before = total([machine.energy[host] for host in self.hosts])
             reports.energy("s")
         machine.begin_job(self.hosts, now)
         reports.states()
@@ -89,7 +93,7 @@ class SimulatedJob:
     def note_energy(self, reports: Reports) -> None:
         """It has ended, and the energy of all hosts was read for that, its own first."""
         energy = reports.machine.energy
-        self.energy = sum([energy[host] for host in self.hosts]) - self.energy
+        self.energy = Precise(*difference(total([energy[host] for host in self.hosts]), self._energy_before))
         reports.energy("e")
         reports.last_end()
 

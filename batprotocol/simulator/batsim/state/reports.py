@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import fsum
+from typing import Final
 
 from mypy_extensions import mypyc_attr
 
 from batprotocol.model import HostState
+from batprotocol.simulator.machine.extended import difference, total
 from batprotocol.simulator.machine.machine import Machine
 from batprotocol.simulator.queue.base import Queue
 from batprotocol.simulator.results import EnergyRow, Observer, Observers, Totals
+from batprotocol.simulator.results.precise import Precise
 
 __all__ = ["Reports"]
+
+_UNKNOWN: Final = (-1.0, 0.0)
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -42,9 +46,9 @@ class Reports:
         self.observer = observer
         self.queue = queue
         self.machine = machine
-        self._first_energy: float | None = None
-        self._last_end_energy: float | None = None
-        self._last_energy: list[float] = []
+        self._first_energy: tuple[float, float] | None = None
+        self._last_end_energy: tuple[float, float] | None = None
+        self._last_energy = (0.0, 0.0)
         self._last_energy_time = 0.0
         self._switches = 0
         self._grouped_switches = 0
@@ -73,33 +77,31 @@ class Reports:
 
     def first_submission(self) -> None:
         """A workload submits its first jobs; the energy of all hosts was read for that."""
-        self._first_energy = sum(self.machine.energy)
+        self._first_energy = total(self.machine.energy)
 
     def energy(self, event_type: str) -> None:
         """The energy of all hosts was read."""
         machine, now = self.machine, self.queue.now
         passed = now - self._last_energy_time
         if self.observer is not None:
-            energy = fsum(machine.energy)
-            # Batsim sums with more digits than a double has: rows can be close, and the difference small.
-            power = fsum([*machine.energy, *[-before for before in self._last_energy]]) / passed if passed > 0 else None
-            self.observer.energy_read(EnergyRow(now, energy, event_type, machine.least_watts(), power))
-            self._last_energy = machine.energy.copy()
+            energy = total(machine.energy)
+            power = difference(energy, self._last_energy)[0] / passed if passed > 0 else None
+            self.observer.energy_read(EnergyRow(now, Precise(*energy), event_type, machine.least_watts(), power))
+            self._last_energy = energy
         self._last_energy_time = now
 
     def last_end(self) -> None:
         """A job has ended, and the energy of all hosts was read for that."""
-        self._last_end_energy = sum(self.machine.energy)
+        self._last_end_energy = total(self.machine.energy)
 
     def finish(self, complete: bool) -> None:
         """The simulation is over."""
         if self.observer is None:
             return
-        first, last = self._first_energy, self._last_end_energy
         times = self.machine.state_times
         self.observer.ended(
             Totals(
-                consumed_joules=0.0 if first is None or last is None else last - first,
+                consumed_joules=self._consumed(),
                 nb_computing_machines=len(self.machine.hosts),
                 nb_machine_switches=self._switches,
                 nb_grouped_switches=self._grouped_switches,
@@ -112,6 +114,13 @@ class Reports:
                 complete=complete,
             )
         )
+
+    def _consumed(self) -> float:
+        """What all hosts consumed from the first submission to the last end of a job; Batsim counts without as -1."""
+        first, last = self._first_energy, self._last_end_energy
+        if self.machine.quirks and self.machine.has_energy:
+            return difference(_UNKNOWN if last is None else last, _UNKNOWN if first is None else first)[0]
+        return 0.0 if first is None or last is None else difference(last, first)[0]
 
 
 def _wants_states(observer: Observer | None) -> bool:
