@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -20,6 +20,7 @@ from batprotocol.cli.messages.dump import print_frames
 from batprotocol.cli.run.scheduler import load, telling_whose_fault
 from batprotocol.cli.terminal.output import Output, reason_of
 from batprotocol.cli.terminal.text import number_of, printable
+from batprotocol.files import naming
 
 try:
     from batprotocol.testing.conformance import (
@@ -35,6 +36,9 @@ try:
         encoded,
         explained,
         find,
+        github,
+        gitlab,
+        junit,
         save,
     )
 except ImportError as error:
@@ -70,7 +74,17 @@ def target_of(command: Sequence[str], endpoint: str | None, library: str | None)
     return Endpoint(endpoint)
 
 
-def run(target: Target, *, save: str | None, format: str | None, quiet: bool, **options: Any) -> int:
+def run(
+    target: Target,
+    *,
+    save: str | None,
+    format: str | None,
+    quiet: bool,
+    junit_file: str | None,
+    in_github: bool,
+    gitlab_file: str | None,
+    **options: Any,
+) -> int:
     """Test a decision component and print what is found; the exit status.
 
     Args:
@@ -78,14 +92,23 @@ def run(target: Target, *, save: str | None, format: str | None, quiet: bool, **
         save: the folder for the conversation that is found, or None.
         format: "binary" or "json", for what is saved; None: what was spoken.
         quiet: print only what is found.
+        junit_file: where to write it as JUnit's XML, or None.
+        in_github: print it as an annotation of GitHub Actions, too.
+        gitlab_file: where to write it as GitLab's report of code quality, or None.
         options: the others that `find` has.
     """
     output = Output()
+    for path in (junit_file, gitlab_file):
+        folder = os.path.dirname(path or "")
+        if folder and not os.path.isdir(folder):
+            raise click.UsageError(f"there is no folder {folder!r} for {path!r}")
     try:
         with _stoppable(), target, output.progress(counted="simulations") as bar:
             report = find(target, on_progress=bar.at, **options)
     except CannotRun as error:
-        output.remark(printable(error.filename or target.name), reason_of(error))
+        name, reason = error.filename or target.name, reason_of(error)
+        output.remark(printable(name), reason)
+        _write(junit_file, lambda: junit(f"{name}: {reason}", target.name))
         return CANNOT_RUN
     except ValueError as error:
         raise click.UsageError(str(error)) from None
@@ -95,6 +118,10 @@ def run(target: Target, *, save: str | None, format: str | None, quiet: bool, **
         _tell(report.finding, output)
         if save is not None:
             output.line(("", "saved as "), ("file", printable(_save(report.finding, save, format))))
+        if in_github:
+            output.line(("", github(report.finding)))
+    _write(junit_file, lambda: junit(report, target.name))
+    _write(gitlab_file, lambda: gitlab(report, target.name))
     if not quiet:
         _tell_report(report, output)
     return 0 if report.finding is None else 1
@@ -117,6 +144,12 @@ def _stoppable() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _write(path: str | None, made: Callable[[], bytes]) -> None:
+    if path is not None:
+        with naming(path), open(path, "wb") as file:
+            file.write(made())
 
 
 def _save(finding: Finding, folder: str, format: str | None) -> str:

@@ -57,6 +57,23 @@ __all__ = ["conformance"]
 )
 @click.option("--init", metavar="TEXT", default="", help="Initialization data for the decision component.")
 @click.option("--ignore", metavar="RULE", multiple=True, help="Not to be told of this rule, if it is survived.")
+@click.option(
+    "--junit",
+    "junit_file",
+    metavar="FILE",
+    type=click.Path(readable=False, path_type=str),
+    help="Write JUnit's XML for CI servers, a test for each rule.",
+)
+@click.option(
+    "--github", "in_github", is_flag=True, help="Print what is found as an annotation of GitHub Actions, too."
+)
+@click.option(
+    "--gitlab",
+    "gitlab_file",
+    metavar="FILE",
+    type=click.Path(readable=False, path_type=str),
+    help="Write what is found as GitLab's report of code quality.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print only what is found.")
 @click.pass_context
 def conformance(
@@ -84,6 +101,7 @@ def conformance(
       batproto conformance -- ./my-scheduler --socket {endpoint}
       batproto conformance --examples 2000 scheduler.py:FCFS
       batproto conformance --save found --endpoint tcp://127.0.0.1:28000
+      batproto conformance --junit conformance.xml --github scheduler.py:FCFS
     """
     from batprotocol.cli.conformance import checking as work
 

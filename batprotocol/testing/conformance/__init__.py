@@ -1,9 +1,10 @@
 """Conformance: play Batsim against a decision component until it breaks a rule, and tell the smallest way to do so.
 
-`check` is for pytest, `find` for other programs. The way through it: `cases` are drawn and played by `searching`; in
-`playing`, the embedded Batsim meets the decision component, which is reached through a `talks` or `programs`; the
-`report` counts what was in play. The `rules` of conformance add to those of the conversation. It needs hypothesis (the
-extra `batprotocol[test]`).
+`check` is for pytest, `find` for other programs; both are in `checking`. The way through it: `cases` are drawn and
+played by `searching`; in `playing`, the embedded Batsim meets the decision component, which is reached through a
+`talks` or, as a process, `programs` and `hosting`; the `report` counts what was in play, and `exports` writes it for
+CI servers. The `rules` of conformance add to those of the conversation. `improvising` makes up conversations without
+a decision component. It needs hypothesis (the extra `batprotocol[test]`).
 """
 
 try:
@@ -15,6 +16,7 @@ except ImportError as error:
 
 from batprotocol.testing.conformance.cases import STAGES, Case, cases
 from batprotocol.testing.conformance.checking import DEFAULT_TIMEOUT, MOST_SHOWN, NonConformance, check, find, save
+from batprotocol.testing.conformance.exports import github, gitlab, junit
 from batprotocol.testing.conformance.improvising import conversations
 from batprotocol.testing.conformance.playing import Finding
 from batprotocol.testing.conformance.programs import CannotRun, Command, Endpoint, Library
@@ -47,5 +49,8 @@ __all__ = [
     "encoded",
     "explained",
     "find",
+    "github",
+    "gitlab",
+    "junit",
     "save",
 ]

@@ -46,12 +46,14 @@ class Finding(NamedTuple):
         case: the inputs of the simulation.
         log: all that was said.
         details: what else is known, such as a traceback or what the program has printed; or "".
+        place: the file and the line that a CI server may show it at; None if they are not known.
     """
 
     violation: Violation
     case: Case
     log: list[Utterance]
     details: str
+    place: tuple[str, int] | None = None
 
     @property
     def rule(self) -> str:
@@ -116,7 +118,7 @@ def play(case: Case, target: Target, *, rules: str, init: str, timeouts: Timeout
         if violation.rule.partition(".")[0] != "edc" and talk.has_more(_PATIENCE):
             violation = game.violation("edc.second-answer", "an answer came twice, or before it was asked for")
         return Played(
-            Finding(violation, case, talk.log, talk.details()),
+            Finding(violation, case, talk.log, talk.details(), talk.place()),
             game.counts,
             game.remarks,
             talk.slowest,

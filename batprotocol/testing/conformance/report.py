@@ -132,15 +132,19 @@ class Report:
         self.counts.update(played.counts)
         self.remarks.update(played.remarks)
 
-    def groups(self) -> list[Group]:
-        """The rules of the rule set that a decision component can break, by topic, in the order of the catalogue."""
+    def in_play(self) -> dict[str, int]:
+        """How often each rule that a decision component can break was in play, in the order of the catalogue."""
         known = RULE_SETS[self.rules].keys() | (ALL_RULES.keys() - RULES.keys())
         counts = {rule: 0 for rule in ALL_RULES if rule in known and rule in _BREAKABLE}
         for word, rules in _IN_PLAY.items():
             for rule in counts.keys() & set(rules.split()):
                 counts[rule] += self._count(word)
+        return counts
+
+    def groups(self) -> list[Group]:
+        """These rules by topic."""
         topics: dict[str, dict[str, int]] = {}
-        for rule, count in counts.items():
+        for rule, count in self.in_play().items():
             topics.setdefault(rule.partition(".")[0], {})[rule] = count
         return [
             Group(topic, len(each), max(each.values()), tuple(rule for rule, count in each.items() if not count))

@@ -6,6 +6,8 @@ Those that move bytes are in `programs`.
 
 from __future__ import annotations
 
+import inspect
+import os
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -75,6 +77,10 @@ class Talk(ABC):
     def details(self) -> str:
         """What else is known of how the decision component is doing, for people; or ""."""
         return ""
+
+    def place(self) -> tuple[str, int] | None:
+        """The file and the line of what the decision component did last, or where it begins; None if not known."""
+        return None
 
     def close(self) -> None:  # noqa: B027 - not all have something to end
         """End it."""
@@ -199,6 +205,7 @@ class _ValueTalk(Talk):
         self._conversation: _Attentive | None = None
         self._answer: Callable[[Message], Message] | None = None
         self._trace = ""
+        self._place: tuple[str, int] | None = None
 
     def hello(self, init: str) -> Message:
         self.told(init)
@@ -250,7 +257,8 @@ class _ValueTalk(Talk):
     def _call(self, function: Callable[[Any], Message], argument: object) -> Message:
         try:
             message = function(argument)
-        except (RuleViolation, DecodeError, KeyboardInterrupt):
+        except (RuleViolation, DecodeError, KeyboardInterrupt) as error:
+            self._place = _own_line(error)
             raise
         except PeerSilent as error:
             self.dead = True
@@ -269,13 +277,37 @@ class _ValueTalk(Talk):
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
             trace = trace.tb_next
+        self._place = _own_line(error)
         self._trace = "".join(traceback.format_exception(type(error), error, trace, -_FRAMES_SHOWN))
         return Misconduct("edc.died", text)
 
     def details(self) -> str:
         return self._trace
 
+    def place(self) -> tuple[str, int] | None:
+        return self._place or _definition(self._component)
+
     def close(self) -> None:
         leave = getattr(self._component, "__exit__", None)
         if leave is not None:
             leave(None, None, None)
+
+
+def _own_line(error: BaseException) -> tuple[str, int] | None:
+    """The last line outside of batprotocol that an error went through; None if there is none in a file."""
+    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+        name = frame.f_code.co_filename
+        if frame.f_globals.get("__name__", "").partition(".")[0] != "batprotocol" and os.path.isfile(name):
+            return name, line
+    return None
+
+
+def _definition(component: object) -> tuple[str, int] | None:
+    """Where the class of a decision component begins, if that is known, and is no part of batprotocol."""
+    made = type(component)
+    if made.__module__.partition(".")[0] == "batprotocol":
+        return None
+    try:
+        return inspect.getfile(made), inspect.getsourcelines(made)[1]
+    except (OSError, TypeError):
+        return None
