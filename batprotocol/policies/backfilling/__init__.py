@@ -1,0 +1,8 @@
+"""Which of the jobs that wait start now: `base` says what a kind of backfilling is; the other modules have one each."""
+
+from __future__ import annotations
+
+from batprotocol.policies.backfilling.base import Backfilling, Greedy, NoBackfilling
+from batprotocol.policies.backfilling.easy import EASY, Shadow
+
+__all__ = ["EASY", "Backfilling", "Greedy", "NoBackfilling", "Shadow"]

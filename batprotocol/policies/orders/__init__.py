@@ -1,0 +1,31 @@
+"""Orders of the queue: `base` says what one is, `lasting`, `aging` and `multifactor` have those of the field."""
+
+from __future__ import annotations
+
+from batprotocol.policies.orders.aging import WFP3, Aging, ExpansionFactor, Unicep
+from batprotocol.policies.orders.base import Alike, Order, Ordered
+from batprotocol.policies.orders.lasting import F1, F2, F3, F4, FCFS, LAF, LCFS, LJF, SAF, SJF, Largest, Smallest
+from batprotocol.policies.orders.multifactor import Multifactor
+
+__all__ = [
+    "F1",
+    "F2",
+    "F3",
+    "F4",
+    "FCFS",
+    "LAF",
+    "LCFS",
+    "LJF",
+    "SAF",
+    "SJF",
+    "WFP3",
+    "Aging",
+    "Alike",
+    "ExpansionFactor",
+    "Largest",
+    "Multifactor",
+    "Order",
+    "Ordered",
+    "Smallest",
+    "Unicep",
+]

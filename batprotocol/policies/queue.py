@@ -1,0 +1,284 @@
+"""The jobs that wait, in orders: who is first, and who is the first that fits into a gap.
+
+Jobs that are alike, in size and in how long they are expected to run, lie together. So what does not fit is passed over
+without being looked at, and of orders that change with time only a few keys are computed.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, insort
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from sortedcontainers import SortedList
+
+from batprotocol.policies.jobs import State, WaitingJob
+from batprotocol.policies.orders import Alike, Order
+
+__all__ = ["Gap", "Queue", "Ranking"]
+
+_MOST_EXACT: Final = 512
+"""Up to so many different shapes of jobs, those that lie together are equal in shape; beyond, they are alike only."""
+_SLACK: Final = 1e-9
+"""Of a bound: as formulas are rounded, a key can lie a little before it."""
+
+Entry = tuple[Any, int, WaitingJob]
+"""The key, the number, by which no two are equal, and the job."""
+
+
+class Gap(NamedTuple):
+    """What jobs fit into: `size` hosts for some `seconds`, and of these hosts `spare` for as long as they like."""
+
+    size: int
+    seconds: float = math.inf
+    spare: int = 0
+
+    def takes(self, job: WaitingJob) -> bool:
+        """Whether a job fits."""
+        return job.size <= self.spare or (job.size <= self.size and job.expected <= self.seconds)
+
+
+class _Cell:
+    """Jobs that are alike, sorted."""
+
+    __slots__ = ("alike", "briefest", "entries")
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.alike = Alike(2**63, 0, math.inf)
+        self.briefest = math.inf  # no job is expected to run for less
+
+    def add(self, entry: Entry) -> None:
+        job, (smallest, largest, shortest) = entry[2], self.alike
+        if job.size < smallest or job.size > largest or job.walltime < shortest:
+            self.alike = Alike(min(job.size, smallest), max(job.size, largest), min(job.walltime, shortest))
+        self.briefest = min(self.briefest, job.expected)
+        insort(self.entries, entry)
+
+    def remove(self, entry: Entry) -> None:
+        del self.entries[bisect_left(self.entries, entry)]
+
+
+class _Cells:
+    """All jobs, by shape."""
+
+    def __init__(self) -> None:
+        self._cells: dict[tuple[float, float], _Cell] = {}
+        self._is_exact = True
+
+    def __iter__(self) -> Iterator[_Cell]:
+        return iter(self._cells.values())
+
+    def add(self, entry: Entry) -> None:
+        shape = self._shape(entry[2])
+        cell = self._cells.get(shape)
+        if cell is None:
+            if self._is_exact and len(self._cells) >= _MOST_EXACT:
+                self._blur()
+                self.add(entry)
+                return
+            cell = self._cells[shape] = _Cell()
+        cell.add(entry)
+
+    def remove(self, entry: Entry) -> None:
+        shape = self._shape(entry[2])
+        cell = self._cells[shape]
+        cell.remove(entry)
+        if not cell.entries:
+            del self._cells[shape]
+
+    def _shape(self, job: WaitingJob) -> tuple[float, float]:
+        if self._is_exact:
+            return job.size, job.expected
+        return _class(job.size), _class(job.expected)
+
+    def _blur(self) -> None:
+        entries = [entry for cell in self for entry in cell.entries]
+        self._cells.clear()
+        self._is_exact = False
+        for entry in entries:
+            self.add(entry)
+
+
+def _class(number: float) -> float:
+    """Two classes for each doubling."""
+    if number < 1 or number == math.inf:
+        return 0.0 if number < 1 else number
+    power = math.frexp(number)[1]
+    return power + 0.5 if number >= 1.5 * 2.0 ** (power - 1) else float(power)
+
+
+class Ranking:
+    """The jobs that wait, in one order."""
+
+    def __init__(self, order: Order, state: State) -> None:
+        self.order = order
+        self._state = state
+        self._jobs: dict[int, Entry] = {}
+        self._sorted: SortedList[Entry] | None = None if order.changes else SortedList()
+        self._cells: _Cells | None = None  # made when they are needed
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def add(self, job: WaitingJob) -> None:
+        """A job waits."""
+        # In an order that changes, the one that came first has the best key among equals, so those are sorted by that.
+        key = job.submitted if self.order.changes else self.order.key(job, self._state)
+        entry = self._jobs[job.number] = (key, job.number, job)
+        if self._sorted is not None:
+            self._sorted.add(entry)
+        if self._cells is not None:
+            self._cells.add(entry)
+
+    def remove(self, job: WaitingJob) -> None:
+        """A job does not wait any more."""
+        entry = self._jobs.pop(job.number)
+        if self._sorted is not None:
+            self._sorted.remove(entry)
+        if self._cells is not None:
+            self._cells.remove(entry)
+
+    def __iter__(self) -> Iterator[WaitingJob]:
+        """All jobs, in order. None may be added or removed meanwhile."""
+        if self._sorted is not None:
+            return (entry[2] for entry in self._sorted)
+        key, state = self.order.key, self._state
+        keyed = sorted((key(job, state), number, job) for _, number, job in self._jobs.values())
+        return (entry[2] for entry in keyed)
+
+    def first(self) -> WaitingJob | None:
+        """The first job; None if none waits."""
+        if self._sorted is not None:
+            return self._sorted[0][2] if self._sorted else None
+        return self._best(None)
+
+    def first_in(self, gap: Gap) -> WaitingJob | None:
+        """The first job that fits into a gap; None if none does."""
+        if self._sorted:
+            job = self._sorted[0][2]
+            if gap.takes(job):  # as is often so, and quickly found
+                return job
+        return self._best(gap) if self._jobs else None
+
+    def _best(self, gap: Gap | None) -> WaitingJob | None:
+        if self._cells is None:
+            self._cells = _Cells()
+            for entry in self._jobs.values():
+                self._cells.add(entry)
+        cells = [cell for cell in self._cells if gap is None or _may_hold(cell, gap)]
+        best = self._best_changing(cells, gap) if self._sorted is None else _best_lasting(cells, gap)
+        return None if best is None else best[2]
+
+    def _best_changing(self, cells: list[_Cell], gap: Gap | None) -> Entry | None:
+        """The first of those with the least bounds; all others cannot come before it."""
+        order, state = self.order, self._state
+        bounded = []
+        for cell in cells:
+            bound = order.bound(cell.alike, cell.entries[0][0], state)
+            if bound is None:
+                return self._best_of_all(cells, gap)
+            bounded.append((_before(bound), cell))
+        bounded.sort(key=_bound_of)
+        best: Entry | None = None
+        for bound, cell in bounded:
+            if best is not None and bound > best[0]:
+                break
+            for submitted, number, job in cell.entries:
+                if best is not None and _before(order.bound(cell.alike, submitted, state)) > best[0]:
+                    break
+                if gap is None or gap.takes(job):
+                    entry = (order.key(job, state), number, job)
+                    if best is None or entry < best:
+                        best = entry
+        return best
+
+    def _best_of_all(self, cells: list[_Cell], gap: Gap | None) -> Entry | None:
+        key, state = self.order.key, self._state
+        jobs = (entry[2] for cell in cells for entry in cell.entries)
+        return min(((key(job, state), job.number, job) for job in jobs if gap is None or gap.takes(job)), default=None)
+
+
+def _best_lasting(cells: list[_Cell], gap: Gap | None) -> Entry | None:
+    best: Entry | None = None
+    for cell in cells:
+        for entry in cell.entries:
+            if best is not None and entry > best:
+                break
+            if gap is None or gap.takes(entry[2]):
+                best = entry
+                break
+    return best
+
+
+def _may_hold(cell: _Cell, gap: Gap) -> bool:
+    """Whether a job in it may fit."""
+    smallest = cell.alike.smallest
+    return smallest <= gap.spare or (smallest <= gap.size and cell.briefest <= gap.seconds)
+
+
+def _before(bound: float) -> float:
+    return bound - abs(bound) * _SLACK
+
+
+def _bound_of(bounded: tuple[float, _Cell]) -> float:
+    return bounded[0]
+
+
+class Queue:
+    """The jobs that wait: in the policy's order, and in others that parts of it ask for.
+
+    Args:
+        order: the order.
+        state: what orders look at.
+        keeps: whether the first job stays the first once it was asked for, until it starts.
+    """
+
+    def __init__(self, order: Order, state: State, *, keeps: bool = False) -> None:
+        self._main = Ranking(order, state)
+        self._rankings = [self._main]
+        self._state = state
+        self._keeps = keeps
+        self._kept: WaitingJob | None = None
+        self.jobs: dict[str, WaitingJob] = {}
+        """The jobs by id, in the order of their submission."""
+
+    def __len__(self) -> int:
+        return len(self.jobs)
+
+    def __iter__(self) -> Iterator[WaitingJob]:
+        """All jobs, in order. None may be added or removed meanwhile."""
+        return iter(self._main)
+
+    def by(self, order: Order | None) -> Ranking:
+        """The same jobs in another order, from now on; None: in the queue's own."""
+        if order is None or order is self._main.order:
+            return self._main
+        ranking = Ranking(order, self._state)
+        for job in self.jobs.values():
+            ranking.add(job)
+        self._rankings.append(ranking)
+        return ranking
+
+    def add(self, job: WaitingJob) -> None:
+        """A job waits."""
+        self.jobs[job.id] = job
+        for ranking in self._rankings:
+            ranking.add(job)
+
+    def remove(self, job: WaitingJob) -> None:
+        """A job does not wait any more."""
+        del self.jobs[job.id]
+        for ranking in self._rankings:
+            ranking.remove(job)
+        if self._kept is job:
+            self._kept = None
+
+    def first(self) -> WaitingJob | None:
+        """The first job; None if none waits."""
+        if not self._keeps:
+            return self._main.first()
+        if self._kept is None:
+            self._kept = self._main.first()
+        return self._kept

@@ -1,0 +1,230 @@
+"""`Policy`: the scheduler that is put together of an order, a kind of backfilling, and a choice of hosts.
+
+It keeps what the parts look at, and does what they choose. It must not know any of them.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+
+from batprotocol.edc import Scheduler
+from batprotocol.errors import RuleViolation, shown
+from batprotocol.hosts import FrozenHosts, Hosts
+from batprotocol.model import (
+    EDCRequestedSimulationFeatures,
+    Job,
+    JobCompletedEvent,
+    JobSubmittedEvent,
+    SimulationBeginsEvent,
+)
+from batprotocol.policies.backfilling import Backfilling, NoBackfilling
+from batprotocol.policies.jobs import RunningJob, State, WaitingJob
+from batprotocol.policies.orders import FCFS, Order
+from batprotocol.policies.places import First, Place
+from batprotocol.policies.queue import Queue
+from batprotocol.policies.walltimes import AsRequested, Walltimes
+
+__all__ = ["Policy"]
+
+logger = logging.getLogger("batprotocol.policies")
+
+_DIGITS = re.compile("([0-9]+)")
+
+
+class Policy(Scheduler):
+    """A scheduler that is put together.
+
+    Args:
+        order: which of the jobs that wait comes first; first come, first served unless told otherwise.
+        backfilling: which jobs start before their turn; none unless told otherwise.
+        hosts: which hosts a job gets; the first ones unless told otherwise.
+        walltimes: how long jobs are expected to run; as long as they request, unless told otherwise.
+        each: whether something is decided after each event; else after all that is told at one time.
+        keeps: whether the first job of the queue stays the first one until it starts, whoever comes meanwhile.
+        resolution: what is less apart counts as the same time, in seconds, >= 0. As Batsim's messages take a while,
+            jobs start a few microseconds after others have ended.
+
+    Each job has its hosts for itself. Jobs that can never run are rejected, which is logged as `batprotocol.policies`:
+    those that ask for no hosts, for more than there are, or for what Batsim would abort on.
+
+    >>> from batprotocol.policies import EASY, SJF, SAF, Policy
+    >>> from batprotocol.simulator import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, simulate
+    >>> simulate(EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, Policy(SJF(), EASY(SAF()))).is_complete
+    True
+    """
+
+    version = "1.0"
+    # Which jobs Batsim would abort on can only be told from their profiles.
+    features = EDCRequestedSimulationFeatures(forward_profiles_on_job_submission=True)
+
+    def __init__(
+        self,
+        order: Order | None = None,
+        backfilling: Backfilling | None = None,
+        hosts: Place | None = None,
+        *,
+        walltimes: Walltimes | None = None,
+        each: bool = False,
+        keeps: bool = False,
+        resolution: float = 1e-3,
+    ) -> None:
+        if not 0 <= resolution < float("inf"):
+            raise ValueError(f"expected a resolution >= 0 in seconds, got {resolution}")
+        self.order = order or FCFS()
+        self.backfilling = backfilling or NoBackfilling()
+        self.hosts = hosts or First()
+        self.walltimes = walltimes or AsRequested()
+        self.each, self.keeps, self.resolution = each, keeps, resolution
+        self._prepare(State(resolution=resolution))
+
+    def _prepare(self, state: State) -> None:
+        self.state = state
+        self.queue = Queue(self.order, state, keeps=self.keeps)
+        self._arrivals: list[JobSubmittedEvent] = []
+        self._ends: list[str] = []
+        self._starts = 0
+        self._count = 0
+        self._changed = False
+        for part in (self.order, self.walltimes):
+            part.begin(state)
+        self.backfilling.begin(self.queue, state)
+
+    # What Batsim tells
+
+    def on_simulation_begins(self, event: SimulationBeginsEvent) -> None:
+        self._prepare(State(Hosts(host.id for host in event.computation_hosts), self.resolution))
+        self.hosts.begin(event)
+
+    def on_job_submitted(self, event: JobSubmittedEvent) -> None:
+        self._arrivals.append(event)
+
+    def on_job_completed(self, event: JobCompletedEvent) -> None:
+        self._ends.append(event.job_id)
+
+    def decide(self) -> None:
+        # What happens at one time comes in any order, and more so where messages take no time: it has one here.
+        self._set_clock()
+        self._take_arrivals()
+        self._take_ends()
+        self._start_jobs()
+
+    # What becomes of jobs
+
+    def submit(self, job_id: str, job: Job, submitted: float | None = None) -> None:
+        """A job waits from now on, or is rejected if it could never run.
+
+        Args:
+            job_id: the job.
+            job: what it asks for.
+            submitted: since when it has waited; now unless told otherwise.
+        """
+        state = self.state
+        if not 0 < job.resource_request <= state.size:
+            self._reject(job_id, f"it asks for {job.resource_request} of {state.size} hosts")
+            return
+        waiting = WaitingJob(job_id, job, self._count, state.now if submitted is None else submitted)
+        self._count += 1
+        expected = self.walltimes.expected(waiting, state)
+        # What is not less, which NaN is neither, is no prediction.
+        waiting.expected = max(expected, 0.0) if expected < waiting.walltime else waiting.walltime
+        self.queue.add(waiting)
+        self.backfilling.submitted(waiting, self.queue, state)
+        self._changed = True
+
+    def _take_arrivals(self) -> None:
+        arrivals, rounded = self._arrivals, self.state.rounded
+        if len(arrivals) > 1:
+            # Batsim tells jobs of one time by id, and 10 before 9.
+            arrivals.sort(key=lambda event: (rounded(event.submission_time), _natural(event.job_id)))
+        for event in arrivals:
+            self.submit(event.job_id, event.job, min(rounded(event.submission_time), self.state.now))
+            if self.each:
+                self._start_jobs()
+        arrivals.clear()
+
+    def _take_ends(self) -> None:
+        state, queue, ends = self.state, self.queue, self._ends
+        if len(ends) > 1:
+            started = {job_id: state.running[job_id].place for job_id in ends if job_id in state.running}
+            ends.sort(key=lambda job_id: started.get(job_id, 0))  # the one that started first
+        for job_id in ends:
+            job = state.running.pop(job_id, None)
+            if job is not None:
+                self._ended(job)
+            elif job_id in queue.jobs:  # whoever started it, it does not wait any more
+                self._drop(queue.jobs[job_id])
+            if self.each:
+                self._start_jobs()
+        ends.clear()
+
+    def _set_clock(self) -> None:
+        state = self.state
+        state.now = max(state.now, state.rounded(self.now))
+
+    def _start_jobs(self) -> None:
+        """Start what the backfilling chooses, if something has happened since it was asked last."""
+        state, queue = self.state, self.queue
+        self._extend_the_late()
+        if not self._changed:
+            return
+        self._changed = False
+        if not queue:
+            return
+        for job in self.backfilling.starting(queue, state):
+            self._start(job)
+
+    def _start(self, job: WaitingJob) -> None:
+        state = self.state
+        hosts = self.hosts.take(job.size, state.free, Hosts())
+        try:
+            self.reply.add_execute_job(job.id, hosts)
+        except RuleViolation as violation:
+            # Batsim would abort, for example because the profile names a storage that the platform does not have.
+            state.free.give_back(hosts)
+            self._drop(job)
+            self._reject(job.id, violation)
+            return
+        self.queue.remove(job)
+        running = state.running[job.id] = RunningJob(job, hosts, state.now, self._starts)
+        self._starts += 1
+        state.endings.add(running.ending)
+        state.room = self.hosts.room(state.free)
+        self.backfilling.started(running, state)
+
+    def _ended(self, job: RunningJob) -> None:
+        state = self.state
+        state.endings.remove(job.ending)
+        state.free.give_back(job.hosts)
+        state.room = self.hosts.room(state.free)
+        for part in (self.order, self.walltimes, self.backfilling):
+            part.ended(job, state)
+        self._changed = True
+
+    def _drop(self, job: WaitingJob) -> None:
+        self.queue.remove(job)
+        self.backfilling.dropped(job, self.state)
+        self._changed = True
+
+    def _reject(self, job_id: str, why: object) -> None:
+        logger.warning("%s is rejected: %s", shown(job_id), why)
+        self.reply.add_reject_job(job_id)
+
+    def _extend_the_late(self) -> None:
+        """Jobs that last longer than predicted are expected to use their walltime."""
+        state = self.state
+        if isinstance(self.walltimes, AsRequested) or not state.endings or state.endings[0][0] > state.now:
+            return
+        late = [state.running[ending[3]] for ending in state.endings.irange(maximum=(state.now, math.inf))]
+        for job in late:
+            end = job.started + job.waited.walltime
+            if end > job.end:
+                before = job.end
+                state.move(job, end)
+                self.backfilling.extended(job, before, state)
+
+
+def _natural(text: str) -> list[tuple[int, int | str]]:
+    """A key by which 9 comes before 10."""
+    return [(0, int(part)) if part.isdigit() and part.isascii() else (1, part) for part in _DIGITS.split(text)]
