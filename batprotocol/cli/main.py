@@ -22,7 +22,7 @@ from batprotocol.cli.fast.command import fast
 from batprotocol.cli.grid.command import grid
 from batprotocol.cli.messages.command import check, convert, dump, validate
 from batprotocol.cli.new.command import new
-from batprotocol.cli.reference.command import rules, schema
+from batprotocol.cli.reference.command import policies, rules, schema
 from batprotocol.cli.run.command import library, run
 from batprotocol.cli.simulate.command import simulate
 from batprotocol.cli.terminal.output import PIPE_CLOSED, STANDARD_OUTPUT, discard, reason_of
@@ -51,6 +51,7 @@ def _show_version(context: click.Context, parameter: click.Parameter, wanted: bo
 _OVERVIEW = {
     "Write schedulers, and try them": {
         "new": "Write a scheduler to start from, and its test.",
+        "policies": "List the ready schedulers, and the parts they are made of.",
         "simulate": "Simulate a scheduler with the embedded Batsim.",
         "conformance": "Find out what a scheduler, in any language, gets wrong.",
     },
@@ -109,6 +110,7 @@ def batproto(context: click.Context) -> None:
       batproto validate recordings/
       batproto check run.tar.xz                     what Batsim would not survive
       batproto simulate scheduler.py:FCFS           what comes of 250 jobs
+      batproto simulate easy-sjf                    ... with a ready scheduler
       batproto conformance scheduler.py:FCFS        what a scheduler gets wrong
       batproto run --protocol 4.2 scheduler.py:FCFS today's scheduler, Batsim 4
       batproto grid run                             campaigns on idle resources
@@ -131,7 +133,7 @@ def batproto(context: click.Context) -> None:
 
 for _command in (
     *(dump, convert, validate, check),
-    *(schema, rules),
+    *(schema, rules, policies),
     *(run, library, simulate, conformance, bridge, new),
     *(fast, grid),
 ):

@@ -14,6 +14,7 @@ __all__ = [
     "complete_any_rule_set",
     "complete_file",
     "complete_rule_set",
+    "complete_scheduler",
     "completions",
     "expect_unicode",
     "message_files",
@@ -52,6 +53,14 @@ def expect_unicode(group: click.Group, *folders: str) -> None:
 
 def complete_file(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
     return [CompletionItem(start, type="file")]
+
+
+def complete_scheduler(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    """A file with a scheduler in it, or the name of a policy: the part after the last + of it."""
+    from batprotocol.policies.names import PARTS
+
+    before, plus, _ = start.rpartition("+")
+    return [*completions([f"{before}{plus}{name}" for name in PARTS], start), CompletionItem(start, type="file")]
 
 
 def complete_rule_set(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:

@@ -36,6 +36,7 @@ DEPENDENCIES: Final = frozenset(
         "re2",
         "redis",
         "rich",
+        "sortedcontainers",
         "sqlalchemy",
         "yaml",
         "zmq",

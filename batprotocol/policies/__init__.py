@@ -1,14 +1,17 @@
-"""Schedulers to use, to derive from and to compare with: an order of the queue, a kind of backfilling, a choice of hosts.
+"""Schedulers to use, derive from and compare with: an order of the queue, a kind of backfilling, a choice of hosts.
 
-`Policy` puts them together. `jobs` has what its parts see, `orders`, `backfilling`, `places` and `walltimes` have the
-parts, each a class of a few lines, and `queue` the jobs that wait, sorted.
+`Policy`, in `scheduler`, puts them together; `named`, in `names`, does so by a name, and `by_name` for those who know
+files only. What the parts see is in `jobs` and `queue`; they are in `orders`, `backfilling`, `places` and `walltimes`,
+each a class of a few lines.
 """
 
 from __future__ import annotations
 
 from batprotocol.policies.backfilling import *
-from batprotocol.policies.jobs import RunningJob, State, WaitingJob
+from batprotocol.policies.jobs import *
+from batprotocol.policies.names import *
 from batprotocol.policies.orders import *
 from batprotocol.policies.places import *
-from batprotocol.policies.scheduler import Policy
+from batprotocol.policies.queue import *
+from batprotocol.policies.scheduler import *
 from batprotocol.policies.walltimes import *

@@ -11,7 +11,7 @@ import re
 
 from batprotocol.edc import Scheduler
 from batprotocol.errors import RuleViolation, shown
-from batprotocol.hosts import FrozenHosts, Hosts
+from batprotocol.hosts import Hosts
 from batprotocol.model import (
     EDCRequestedSimulationFeatures,
     Job,

@@ -21,6 +21,7 @@ from batprotocol.cli.run.scheduler import load, telling_whose_fault
 from batprotocol.cli.terminal.output import Output, reason_of
 from batprotocol.cli.terminal.text import number_of, printable
 from batprotocol.files import naming
+from batprotocol.policies.names import is_name
 
 try:
     from batprotocol.testing.conformance import (
@@ -62,7 +63,7 @@ def target_of(command: Sequence[str], endpoint: str | None, library: str | None)
         if not os.path.isfile(library):
             raise ValueError(f"there is no file {library!r}")
         return Library(library)
-    if len(command) == 1 and ".py:" in command[0] and endpoint is None:
+    if len(command) == 1 and (".py:" in command[0] or is_name(command[0])) and endpoint is None:
         logging.basicConfig(level=logging.CRITICAL)
         with telling_whose_fault(command[0]):
             return InProcess(load(command[0]))
@@ -70,7 +71,7 @@ def target_of(command: Sequence[str], endpoint: str | None, library: str | None)
     if command:
         return Command(command, endpoint)
     if endpoint is None:
-        raise ValueError("expected FILE:CLASS, -- COMMAND, --endpoint or --library")
+        raise ValueError("expected FILE:CLASS, POLICY, -- COMMAND, --endpoint or --library")
     return Endpoint(endpoint)
 
 

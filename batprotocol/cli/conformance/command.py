@@ -12,7 +12,7 @@ __all__ = ["conformance"]
 
 
 @click.command()
-@click.argument("command", metavar="[FILE:CLASS | -- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
+@click.argument("command", metavar="[FILE:CLASS | POLICY | -- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
 @click.option("--endpoint", metavar="ENDPOINT", help="Where the decision component listens; {endpoint} in COMMAND.")
 @click.option(
     "--library",

@@ -1,4 +1,4 @@
-"""`batproto schema` and `rules`: their parameters. A module for each protocol, and `rules`, do the work when wanted."""
+"""`batproto schema`, `rules` and `policies`: their parameters. The other modules do the work when wanted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from click.shell_completion import CompletionItem
 from batprotocol.cli.parameters import completions, old_protocol, unknown
 from batprotocol.cli.terminal.output import Output
 
-__all__ = ["rules", "schema"]
+__all__ = ["policies", "rules", "schema"]
 
 FAST = "fast"
 
@@ -103,3 +103,20 @@ def rules(id: str | None) -> None:
 
     output = Output()
     output.lines(explain(id, catalogues(), output.wrap_at) if id else overview(catalogues()))
+
+
+@click.command()
+def policies() -> None:
+    """List the parts of which names of policies are made, with what each does and where it comes from.
+
+    The simulate, run, library and conformance commands take such a name in place of a file.
+
+    \b
+    Examples:
+      batproto simulate easy-sjf -w log.swf.gz
+      batproto simulate "saf+conservative" -w lublin:256?jobs=1000
+      batproto conformance easy+best-contiguous
+    """
+    from batprotocol.cli.reference.policies import overview
+
+    Output().lines(overview())

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from batprotocol.cli.parameters import WithCommand, complete_file, old_protocol, timeout_option
+from batprotocol.cli.parameters import WithCommand, complete_scheduler, old_protocol, timeout_option
 
 __all__ = ["library", "run"]
 
 
 @click.command()
-@click.argument("target", metavar="FILE:CLASS", shell_complete=complete_file)
+@click.argument("target", metavar="FILE:CLASS|POLICY", shell_complete=complete_scheduler)
 @click.option("--init", metavar="TEXT", default="", help="Initialization data for the scheduler.")
 @click.option("--format", type=click.Choice(["binary", "json"]), default="binary", show_default=True)
 @click.option(
@@ -34,7 +34,7 @@ def library(target: str, init: str, format: str, record: str | None, verbose: bo
 
 
 @click.command(cls=WithCommand)
-@click.argument("target", metavar="FILE:CLASS", shell_complete=complete_file)
+@click.argument("target", metavar="FILE:CLASS|POLICY", shell_complete=complete_scheduler)
 @click.argument("command", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
 @click.option("--endpoint", metavar="ENDPOINT", help="Where to wait for Batsim.  [default: tcp://*:28000]")
 @click.option("--format", type=click.Choice(["binary", "json"]), default="binary", show_default=True)
@@ -70,7 +70,7 @@ def run(
     pin: bool,
     verbose: bool,
 ) -> None:
-    """Run the scheduler CLASS of a Python FILE for one simulation.
+    """Run the scheduler CLASS of a Python FILE for one simulation, or a ready one: see "batproto policies".
 
     ENDPOINT is one of ZeroMQ, such as tcp://127.0.0.1:* (any free port), or ipc:///tmp/batsim.sock.
 

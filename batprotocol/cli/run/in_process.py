@@ -14,7 +14,7 @@ from tempfile import NamedTemporaryFile
 import click
 
 from batprotocol.cli.run.program import Command
-from batprotocol.cli.run.scheduler import as_usage, load, pinned, telling_of_signals, telling_whose_fault
+from batprotocol.cli.run.scheduler import as_file, as_usage, load, pinned, telling_of_signals, telling_whose_fault
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import printable
 from batprotocol.cli.version import slow_engine
@@ -38,7 +38,7 @@ _SOCKET = ("--edc-socket-str", "--edc-socket-file", "{endpoint}")
 def show(target: str, *, init: str, format: str, record: str | None, verbose: bool) -> None:
     """Print the path of the library, and Batsim's options that have it run this scheduler, as a shell reads them."""
     with as_usage():
-        data = carried(target, init=init, format=format, record=record, verbose=verbose)
+        data = carried(as_file(target), init=init, format=format, record=record, verbose=verbose)
     _remark()
     output = Output()
     for line in (library(), shlex.join([OPTION, library(), data])):
@@ -69,7 +69,7 @@ def run(
     command = [each.replace("{library}", library()) for each in command]
     with Interrupts() as interrupts, NamedTemporaryFile(prefix="batprotocol-") as file:
         with as_usage():
-            data = carried(target, init=init, format=format, record=record, report=file.name, verbose=verbose)
+            data = carried(as_file(target), init=init, format=format, record=record, report=file.name, verbose=verbose)
         if not _can_be_loaded(target, interrupts):
             return 1
         _remark()

@@ -13,15 +13,31 @@ import click
 from batprotocol.cli.terminal.text import printable
 from batprotocol.edc import Scheduler, loading
 from batprotocol.edc.faults import show_own
+from batprotocol.policies import by_name
+from batprotocol.policies.names import PolicyNameError, named
 from batprotocol.signals import Interrupts
 
-__all__ = ["as_usage", "load", "pinned", "telling_of_signals", "telling_whose_fault"]
+__all__ = ["as_file", "as_usage", "is_policy", "load", "pinned", "telling_of_signals", "telling_whose_fault"]
 
 
 def load(target: str) -> type[Scheduler]:
-    """The class that `path/to/file.py:Class` names."""
+    """The class that `path/to/file.py:Class` names, or the policy of that name."""
     with as_usage():
-        return loading.load(target)
+        return named(target) if is_policy(target) else loading.load(target)
+
+
+def is_policy(target: str) -> bool:
+    """Whether this is to be the name of a policy, right or wrong: it looks like neither a file nor a class in one."""
+    return bool(target) and not any(each in target for each in (":", "/", os.sep, ".py")) and not os.path.exists(target)
+
+
+def as_file(target: str) -> str:
+    """A scheduler as FILE:CLASS, for those who know nothing of policies."""
+    if not is_policy(target):
+        return target
+    with as_usage():
+        named(target)
+    return f"{by_name.__file__}:{target}"
 
 
 @contextmanager
@@ -29,7 +45,7 @@ def as_usage() -> Iterator[None]:
     """What was named on the command line is not there: the command line is wrong."""
     try:
         yield
-    except loading.LoadError as error:
+    except (loading.LoadError, PolicyNameError) as error:
         raise click.UsageError(str(error)) from None
 
 

@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from batprotocol.cli.bridge.command import old_options
-from batprotocol.cli.parameters import complete_file, complete_rule_set, old_protocol, rule_set, timeout_option
+from batprotocol.cli.parameters import complete_rule_set, complete_scheduler, old_protocol, rule_set, timeout_option
 
 __all__ = ["simulate"]
 
 
 @click.command()
-@click.argument("target", metavar="[FILE:CLASS]", required=False, shell_complete=complete_file)
+@click.argument("target", metavar="[FILE:CLASS|POLICY]", required=False, shell_complete=complete_scheduler)
 @click.option(
     "-p",
     "--platform",
@@ -106,6 +106,8 @@ def simulate(
 ) -> None:
     """Simulate the scheduler CLASS of a Python FILE with the embedded Batsim, and tell what came of it.
 
+    Or a ready scheduler: "batproto policies" lists the parts of which a POLICY is made, such as easy-sjf.
+
     Without any arguments, a small example is simulated: a cluster of 32 hosts, 250 jobs, and the scheduler that
     "batproto new scheduler" writes. With a workload but without a platform, there are as many equal hosts as the
     workload is made for.
@@ -117,6 +119,7 @@ def simulate(
     Examples:
       batproto simulate
       batproto simulate scheduler.py:FCFS -w workload.json -o results
+      batproto simulate easy-sjf -w log.swf.gz
       batproto simulate scheduler.py:FCFS -p platform.xml -w log.swf.gz --energy
       batproto simulate --endpoint tcp://127.0.0.1:28000 --record run.tar.xz
       batproto simulate --endpoint tcp://127.0.0.1:28000 --protocol 4.2 -w workload.json
@@ -124,7 +127,7 @@ def simulate(
     from batprotocol.cli.simulate import simulation as work
 
     if sum(given is not None for given in (target, endpoint, library)) > 1:
-        raise click.UsageError("one of FILE:CLASS, --endpoint and --library is enough", context)
+        raise click.UsageError("one of FILE:CLASS or POLICY, --endpoint and --library is enough", context)
     if options["timeout"] is not None and endpoint is None:
         raise click.UsageError(
             "--timeout is how long to wait for what listens at an --endpoint: give that, too", context

@@ -74,11 +74,18 @@ class NoBackfilling(Backfilling):
 
 
 class Greedy(Backfilling):
-    """Any job that fits starts: the first one of them first. Large jobs may wait until all others are done."""
+    """Any job that fits starts, the first of them first. Large jobs may wait until all others are done.
+
+    Args:
+        order: the order in which those are tried that start before their turn; None: the queue's own.
+    """
 
     name = "greedy"
     sentence = "Whatever fits starts, in the order of the queue; no job has a reservation."
     source = "Aida, Kasahara and Narita, JSSPP 1998 (first fit)"
+
+    def __init__(self, order: Order | None = None) -> None:
+        self.order = order
 
     def begin(self, queue: Queue, state: State) -> None:
         self._ranking = queue.by(self.order)

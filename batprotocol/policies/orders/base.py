@@ -1,12 +1,11 @@
 """Orders of the queue: which of the jobs that wait comes first.
 
 An order is a key: the job with the smallest one comes first, and of equal ones the job that was submitted first. What
-never changes while a job waits is computed once. Where keys change, `bound` tells how small those of jobs that are alike
-can be, so that only some of them are computed.
+never changes while a job waits is computed once. Where keys change, `bound` tells how small those of jobs that are
+alike can be, so that only some of them are computed.
 """
 
 from __future__ import annotations
-
 
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple

@@ -47,7 +47,8 @@ class Multifactor(Order):
         half_life: float = 7 * _DAY,
         shares: Mapping[str | int, float] | None = None,
     ) -> None:
-        if not (oldest > 0 and half_life > 0 and age >= 0 and share >= 0 and all(map(math.isfinite, (age, size, share)))):
+        weights = age, size, share
+        if not (oldest > 0 and half_life > 0 and min(age, share) >= 0 and all(map(math.isfinite, weights))):
             raise ValueError(
                 "expected oldest > 0, half_life > 0, age >= 0, share >= 0 and a size, "
                 f"got {oldest}, {half_life}, {age}, {share} and {size}"

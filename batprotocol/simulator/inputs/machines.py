@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from batprotocol.errors import InputError, shown
+from batprotocol.model import DelayProfile
 from batprotocol.simulator.inputs.configuration import Configuration
 from batprotocol.simulator.inputs.hosts import Host, Role, SleepPState, Watts
 from batprotocol.simulator.inputs.platform import Platform
@@ -61,6 +63,9 @@ def natural_order(name: str) -> tuple[tuple[tuple[int, int], ...], bytes]:
 def platform_for(workloads: Sequence[Workload], *, mmax: int | None = None, host_limit: int = HOST_LIMIT) -> Platform:
     """As many equal hosts as workloads are made for.
 
+    Where all jobs are delays, as those of logs are, there is no need of a network: messages take no time, so that what
+    happens at one time is told at one time, as in simulators that have no messages.
+
     Args:
         workloads: at least one.
         mmax: how many hosts to keep, Batsim's option `--mmax`.
@@ -74,6 +79,9 @@ def platform_for(workloads: Sequence[Workload], *, mmax: int | None = None, host
     if size > host_limit:
         text = f"it is made for {size} hosts, and the limit is {host_limit} (--host-limit, host_limit)"
         raise InputError(text, file=largest.filename)
+    profiles = (each.profile for workload in workloads for each in workload.profiles.values())
+    if all(isinstance(profile, DelayProfile) for profile in profiles):
+        return Platform.homogeneous(size, bandwidth=sys.float_info.max, latency=0.0)
     return Platform.homogeneous(size)
 
 

@@ -1,0 +1,114 @@
+"""Policies by names, on the command line and in Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commands import run_here
+
+from batprotocol.edc.loading import load
+from batprotocol.errors import SchedulerError
+from batprotocol.policies import EASY, PARTS, Greedy, MeanOfLast, PolicyNameError, by_name, is_name, named
+
+WITHOUT_ENGINE = True
+
+
+@pytest.mark.parametrize(
+    ("name", "order", "backfilling", "hosts"),
+    [
+        ("fcfs", "fcfs", "none", "first"),
+        ("easy-sjf", "sjf", "easy", "first"),
+        ("SAF+Greedy", "saf", "greedy", "first"),
+        ("easy+best-contiguous+wfp3", "wfp3", "easy", "best-contiguous"),
+        ("wfp3-best-contiguous-easy", "wfp3", "easy", "best-contiguous"),
+        ("last", "fcfs", "none", "last"),
+    ],
+)
+def test_parts_come_in_any_order(name: str, order: str, backfilling: str, hosts: str) -> None:
+    policy = named(name)()
+    assert (policy.order.name, policy.backfilling.name, policy.hosts.name) == (order, backfilling, hosts)
+    assert policy.name == name
+
+
+def test_parts_take_options() -> None:
+    policy = named("f1+easy=saf,no-spare,strict,once+predicted=3+keep+each+resolution=1")()
+    assert isinstance(policy.backfilling, EASY)
+    assert policy.backfilling.order is not None
+    assert policy.backfilling.order.name == "saf"
+    assert (policy.backfilling.spare, policy.backfilling.strict, policy.backfilling.once) == (False, True, True)
+    assert isinstance(policy.walltimes, MeanOfLast)
+    assert policy.walltimes.count == 3
+    assert (policy.keeps, policy.each, policy.resolution) == (True, True, 1.0)
+    greedy = named("greedy=sjf")().backfilling
+    assert isinstance(greedy, Greedy)
+    assert greedy.order is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("", "no part ''"),
+        ("eazy", "no part 'eazy'"),
+        ("easy-foo", "no part 'foo'"),
+        ("sjf-saf", "sjf and saf exclude one another"),
+        ("sjf=1", "sjf takes no options"),
+        ("easy=foo", "no order 'foo'"),
+        ("easy=sjf,saf", "expected one option"),
+        ("predicted=0", "expected a whole number >= 1, got '0'"),
+        ("predicted=1.5", "expected a whole number"),
+        ("resolution=nan", "expected a number >= 0"),
+        ("multifactor=1,2,3,4", "at most three weights"),
+        ("multifactor=-1", "expected oldest > 0"),
+        ("each+each", "exclude one another"),
+    ],
+)
+def test_what_is_wrong_with_a_name_is_told(name: str, why: str) -> None:
+    with pytest.raises(PolicyNameError, match=why):
+        named(name)
+
+
+def test_each_policy_is_a_fresh_one() -> None:
+    kind = named("easy=sjf+multifactor")
+    assert kind().backfilling is not kind().backfilling
+    assert kind().order is not kind().order
+
+
+def test_a_name_is_told_from_a_file() -> None:
+    assert is_name("easy-sjf")
+    assert is_name("conservativ") is False
+    assert not is_name("scheduler.py:FCFS")
+
+
+def test_those_who_know_files_only_find_policies_in_one() -> None:
+    assert by_name.__file__ is not None
+    assert load(f"{by_name.__file__}:easy-sjf")().name == "easy-sjf"
+    with pytest.raises(SchedulerError):
+        load(f"{by_name.__file__}:eazy")
+
+
+# On the command line
+
+
+def test_the_list_has_each_part_with_its_sentence() -> None:
+    result = run_here("policies")
+    assert result.status == 0
+    for part in PARTS.values():
+        assert part.name in result.out
+        assert part.sentence in result.out
+        assert part.source in result.out
+
+
+@pytest.mark.slow
+def test_a_policy_is_simulated_by_its_name(tmp_path: Path) -> None:
+    result = run_here("simulate", "easy-sjf", "-o", str(tmp_path))
+    assert (result.status, result.err) == (0, "")
+    assert "250 (" in result.out
+    assert (tmp_path / "jobs.csv").is_file()
+
+
+def test_an_unknown_policy_is_told() -> None:
+    result = run_here("simulate", "eazy")
+    assert result.status == 2
+    assert "no part 'eazy'" in result.err
+    assert "batproto policies" in result.err
