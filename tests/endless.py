@@ -93,11 +93,10 @@ def read() -> Callable[[], object]:
 
 ENDLESS: dict[str, Callable[[], Callable[[], object]]] = {
     "repeated": lambda: partial(repeated, model.DelayProfile(1.0)),
-    "repeated, exact": lambda: partial(repeated, model.DelayProfile(1.0), exact=True),
+    "repeated, corrected": lambda: partial(repeated, model.DelayProfile(1.0), corrected=True),
     "repeated tasks": lambda: partial(repeated, model.ParallelTaskHomogeneousProfile(computation_amount=1e9)),
     "repeated, hardly any time": lambda: partial(repeated, model.DelayProfile(1e-300)),
     "doubled": lambda: partial(doubled, 60),
-    "doubled, exact": lambda: partial(doubled, 60, exact=True),
     "doubled, by the schema": lambda: partial(doubled, 60, rules="protocol"),
     "nothing": lambda: nothing,
     "nothing side by side": lambda: partial(

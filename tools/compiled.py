@@ -56,6 +56,8 @@ PLAIN: Final = frozenset(
         # They are tables, or run once in a job, and gain nothing.
         "conversation/events.py",
         "simulator/progress/placement.py",
+        # It gives Python's own methods for copies.
+        "simulator/machine/demands.py",
     }
 )
 """The modules of these rooms that stay as they are."""

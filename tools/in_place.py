@@ -11,12 +11,14 @@ import zipfile
 from pathlib import Path
 from typing import Final
 
-__all__ = ["COPIER", "ENGINE", "LIBRARY", "LINK", "POOL", "place_compiled"]
+__all__ = ["ACTIONS", "COPIER", "ENGINE", "LIBRARY", "LINK", "MODULES", "POOL", "place_compiled"]
 
 ENGINE: Final = "batprotocol/wire/_native"
 LINK: Final = "batprotocol/sockets/_link"
 POOL: Final = "batprotocol/hosts/_pool"
+ACTIONS: Final = "batprotocol/simulator/actions/_actions"
 COPIER: Final = "batprotocol/simulator/copying/_copier"
+MODULES: Final = (ENGINE, LINK, POOL, ACTIONS, COPIER)
 LIBRARY: Final = "batprotocol/edc/embedded/libscheduler.so.0"
 
 
@@ -29,12 +31,12 @@ def place_compiled(wheel: Path, root: Path, suffix: str | None = None) -> list[s
         suffix: what names of extension modules end with; that of this Python unless told otherwise.
 
     Returns:
-        Those of ENGINE, LINK, POOL, COPIER and LIBRARY that were not compiled.
+        Those of MODULES and LIBRARY that were not compiled.
     """
     ending = suffix or sysconfig.get_config_var("EXT_SUFFIX")
     missing = []
     with zipfile.ZipFile(wheel) as archive:
-        modules = [(module, f"{module}{ending}") for module in (ENGINE, LINK, POOL, COPIER)]
+        modules = [(module, f"{module}{ending}") for module in MODULES]
         for compiled, name in (*modules, (LIBRARY, LIBRARY)):
             target = root / name
             if name not in archive.namelist():

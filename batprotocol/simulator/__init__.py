@@ -3,10 +3,12 @@
 `simulate` runs a whole simulation of a scheduler in this process; `Simulator` is the same one message at a time, for
 whoever moves the messages otherwise, and can be copied and pickled between any two turns.
 
-The data take this way through it: `inputs` (platform, workloads, external events) make the `machine` (hosts, links, and
-how they are shared) and the actors of `batsim`, who wait for one another in a `queue` of future events, and for the
-`progress` of what runs; what the result files hold goes to the observers of `results`. Decision components that are
-no Python objects are reached through `peers`, and a `Recorder` writes down what is said.
+The data take this way through it: `inputs` (platform, workloads, external events) make the `machine` (hosts, links,
+what they do) and the actors of `batsim`, who wait for one another in a `queue`, and for the `progress` of what runs;
+all that takes time, and shares hosts and links, is one of the `actions`. What the result files hold goes to the
+observers of `results`. Decision components that are no Python objects are reached through `peers`, a `Recorder`
+writes down what is said (`recording`), `copying` makes copies of a simulation, and `simulating` plays one from its
+inputs to its results.
 """
 
 from batprotocol.simulator.batsim.simulator import Simulator

@@ -55,8 +55,7 @@ def simulate(
     external_events: Iterable[ExternalEventList | Path] = (),
     energy: bool = False,
     rules: str = DEFAULT_RULE_SET,
-    exact: bool = False,
-    quirks: bool = False,
+    corrected: bool = False,
     init: str = "",
     output: str | None = None,
     observers: Sequence[Observer] = (),
@@ -71,8 +70,8 @@ def simulate(
         external_events: what happens besides, as values or files.
         energy: whether energy is measured, which needs the wattages of all hosts.
         rules: the rule set that both sides are checked with.
-        exact: advance step by step as SimGrid does: slower, and equal to Batsim even where things happen at one time.
-        quirks: also do what looks unintended in Batsim 5.0.0-rc2.
+        corrected: do what is sensible where what Batsim 5.0.0-rc2 does looks unintended; with rules beyond Batsim's,
+            that is always done.
         init: the initialization data.
         output: what is put before the names of Batsim's result files (`out/`); None: nothing is written, and the rows
             of the jobs are kept in memory. Where the simulation fails, they have all that happened until then.
@@ -97,6 +96,7 @@ def simulate(
     >>> [(job.job_id, job.final_state.name, job.execution_time) for job in result.jobs]
     [('1', 'COMPLETED_SUCCESSFULLY', 10.0)]
     """
+    corrected = corrected or rules != DEFAULT_RULE_SET
     hosts = platform if isinstance(platform, Platform) else read_platform(platform, energy=energy)
     given = [workloads] if isinstance(workloads, Workload | str | os.PathLike) else workloads
     statistics, rows = Statistics(), JobRows()
@@ -108,17 +108,16 @@ def simulate(
         [
             each
             if isinstance(each, Workload)
-            else read_workload(each, name=f"w{number}", compositions=rules != DEFAULT_RULE_SET, quirks=quirks)
+            else read_workload(each, name=f"w{number}", compositions=rules != DEFAULT_RULE_SET, corrected=corrected)
             for number, each in enumerate(given)
         ],
         external_events=[
-            each if isinstance(each, ExternalEventList) else read_external_events(each, quirks=quirks)
+            each if isinstance(each, ExternalEventList) else read_external_events(each, corrected=corrected)
             for each in external_events
         ],
         energy=energy,
         rules=rules,
-        exact=exact,
-        quirks=quirks,
+        corrected=corrected,
         observer=Observers(watching),
         init=init,
     )

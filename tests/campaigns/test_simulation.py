@@ -220,7 +220,7 @@ def test_tasks_say_how_long_they_take_and_fast_clusters_are_faster() -> None:
         settings=Settings(finalize=False),
     )
     result = simulate(Platform.homogeneous(4), [], GridScheduler(plan))
-    assert sorted(row.execution_time for row in result.jobs) == [5.0, 10.0, 20.0]
+    assert sorted(row.execution_time for row in result.jobs) == [pytest.approx(seconds) for seconds in (5, 10, 20)]
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from batprotocol.sockets.link import LINKS
 WITHOUT_ENGINE = True
 
 TESTED = (
+    ("simulator/test_actions.py", "(wrong or broken or told or demands or cancelled or both_kinds) and not python"),
     ("simulator/test_copying.py", "not next_to_nothing"),
     ("sockets/test_links.py", "whatever_is_said or whatever_is_sent or large or shorten or after_the_end or arguments"),
     ("hosts/test_hosts.py", "(taking_and_giving or refused or arguments or many_hosts or the_highest) and not Slow"),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from batprotocol import MessageBuilder
+from batprotocol.edc import Scheduler
 from batprotocol.model import (
     AllocationPlacement,
     EDCRequestedSimulationFeatures,
@@ -59,3 +60,20 @@ def ends(messages: Sequence[Message]) -> dict[str, tuple[float, str]]:
         for event in message.events
         if type(event) is JobCompletedEvent
     }
+
+
+class FCFS(Scheduler):
+    """On the first hosts, one job at a time: what each takes is its own business."""
+
+    def __init__(self) -> None:
+        self.queue: list[str] = []
+        self.sizes: dict[str, int] = {}
+
+    def on_job_submitted(self, event: JobSubmittedEvent) -> None:
+        self.queue.append(event.job_id)
+        self.sizes[event.job_id] = event.job.resource_request
+
+    def decide(self) -> None:
+        if self.queue and not self.conversation.usage:
+            job_id = self.queue.pop(0)
+            self.reply.add_execute_job(job_id, range(max(1, self.sizes[job_id])))

@@ -83,7 +83,7 @@ class Run:
         given = self.info["workload"]
         return [given] if isinstance(given, str) else list(given)
 
-    def simulator(self, *, exact: bool = True, quirks: bool = True, observer: Observer | None = None) -> Simulator:
+    def simulator(self, *, corrected: bool = False, observer: Observer | None = None) -> Simulator:
         """The embedded Batsim with the inputs and options of the run."""
         arguments = self.info["batsim_args"]
         roles = [(arguments[i + 1], arguments[i + 2]) for i, word in enumerate(arguments) if word == "-r"]
@@ -97,11 +97,10 @@ class Run:
             read_platform(
                 self.inputs / "platforms" / f"{self.info['platform']}.xml", roles=roles, mmax=mmax, energy=energy
             ),
-            [read_workload_json(path, name=f"w{number}", quirks=quirks) for number, path in enumerate(paths)],
-            external_events=[read_external_events(self._events(name), quirks=quirks) for name in lists],
+            [read_workload_json(path, name=f"w{number}", corrected=corrected) for number, path in enumerate(paths)],
+            external_events=[read_external_events(self._events(name), corrected=corrected) for name in lists],
             energy=energy,
-            exact=exact,
-            quirks=quirks,
+            corrected=corrected,
             observer=observer,
             init=self.init,
         )
@@ -202,7 +201,7 @@ def play(run: Run, simulator: Simulator, close: float = CLOSE) -> Iterator[str]:
 def main(*words: str) -> None:
     """Play runs back, and tell where they differ."""
     verbose = "-v" in words
-    fast = "--fast" in words
+    corrected = "--corrected" in words
     words = tuple(word for word in words if not word.startswith("-"))
     equal = compared = 0
     for archive in recorded_runs():
@@ -213,7 +212,7 @@ def main(*words: str) -> None:
             continue
         compared += 1
         try:
-            found = list(play(run, run.simulator(exact=not fast, quirks=not fast)))
+            found = list(play(run, run.simulator(corrected=corrected)))
         except Exception as error:
             if verbose:
                 raise

@@ -75,7 +75,6 @@ def probe(name: str = "p", when: Any = EVERY_SECOND, **options: Any) -> CreatePr
 def measured(
     *probes: CreateProbeEvent,
     on_call: Callable[[Message], Sequence[Event]] = lambda message: (),
-    exact: bool = False,
     calls: Sequence[int] = (),
 ) -> list[ProbeDataEmittedEvent]:
     """What probes say of a task that runs from 2 to 6 on host 0 of two."""
@@ -93,7 +92,7 @@ def measured(
         return events
 
     workload = Workload([StaticJob("1", 2.0, 1, TASK)])
-    simulator = Simulator(PLATFORM, [workload], energy=True, rules="protocol", exact=exact)
+    simulator = Simulator(PLATFORM, [workload], energy=True, rules="protocol")
     messages = simulated(simulator, decide)
     return [event for message in messages for event in message.events if type(event) is ProbeDataEmittedEvent]
 
@@ -106,21 +105,19 @@ def close(*expected: float) -> Any:
     return pytest.approx(list(expected), rel=1e-3, abs=1e-1)
 
 
-@pytest.mark.parametrize("exact", [False, True])
-def test_momentary_values(exact: bool) -> None:
-    assert values(measured(probe(metrics=Metrics.Power), exact=exact)) == close(100, 100, 300, 300, 300, 300, 100)
-    load = measured(probe(metrics=Metrics.ComputationLoad), exact=exact)
+def test_momentary_values() -> None:
+    assert values(measured(probe(metrics=Metrics.Power))) == close(100, 100, 300, 300, 300, 300, 100)
+    load = measured(probe(metrics=Metrics.ComputationLoad))
     assert values(load) == close(0, 0, 1e9, 1e9, 1e9, 1e9, 0)
-    normalized = measured(probe(metrics=Metrics.NormalizedComputationLoad), exact=exact)
+    normalized = measured(probe(metrics=Metrics.NormalizedComputationLoad))
     assert values(normalized) == close(0, 0, 1, 1, 1, 1, 0)
     assert [(event.nb_triggered, event.nb_emitted) for event in load] == [(n, n) for n in range(1, 8)]
 
 
-@pytest.mark.parametrize("exact", [False, True])
-def test_accumulated_values(exact: bool) -> None:
+def test_accumulated_values() -> None:
     def data(**options: Any) -> list[float]:
         strategy = ProbeDataAccumulation(**options)
-        return values(measured(probe(data_accumulation_strategy=strategy), exact=exact))
+        return values(measured(probe(data_accumulation_strategy=strategy)))
 
     assert data() == close(100, 200, 500, 800, 1100, 1400, 1500)
     assert data(reset_mode=ProbeAccumulationReset(0.0)) == close(100, 100, 300, 300, 300, 300, 100)
@@ -242,8 +239,7 @@ def composed(**parts: Any) -> Workload:
     return Workload([StaticJob("1", 0.0, 1, "whole", walltime=100.0)], profiles)
 
 
-@pytest.mark.parametrize("exact", [False, True])
-def test_a_fork_join_takes_as_long_as_its_longest_part(exact: bool) -> None:
+def test_a_fork_join_takes_as_long_as_its_longest_part() -> None:
     workload = composed(
         short=WorkloadProfile(DelayProfile(1.0), return_code=3),
         long=DelayProfile(5.0),
@@ -254,7 +250,7 @@ def test_a_fork_join_takes_as_long_as_its_longest_part(exact: bool) -> None:
     def decide(message: Message) -> list[Event]:
         return [execute(message, e.job_id, "0") for e in message.events if type(e) is JobSubmittedEvent]
 
-    messages = simulated(Simulator(PLATFORM, [workload], rules="protocol", exact=exact, observer=rows), decide)
+    messages = simulated(Simulator(PLATFORM, [workload], rules="protocol", observer=rows), decide)
     assert rows.rows[0].execution_time == pytest.approx(5.0)
     ended = [e for message in messages for e in message.events if type(e) is JobCompletedEvent]
     assert ended[0].return_code == 3

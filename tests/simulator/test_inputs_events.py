@@ -21,14 +21,18 @@ WITHOUT_ENGINE = True
 # Usage traces
 
 
-def test_usage_traces(tmp_path: Path) -> None:
+def test_usage_traces(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "traces").mkdir()
     (tmp_path / "traces" / "all.txt").write_text("rank0\n\nrank1\n")
     (tmp_path / "traces" / "rank0").write_text("# comment\n0 m_usage 0.5 1000\n1 m_usage 1 1\n00 m_usage 1 2e3\n")
     (tmp_path / "traces" / "rank1").write_text("0 m_usage 0.5 1000\n1 m_usage 1.00 7")
     first = (Usage(0.5, 1000.0), Usage(1.0, 2000.0))
-    assert read_traces(tmp_path / "traces" / "all.txt") == (first, (Usage(1.0, 7.0),))
-    assert read_traces(tmp_path / "traces" / "all.txt", quirks=True) == (first, ())
+    assert read_traces(tmp_path / "traces" / "all.txt", corrected=True) == (first, (Usage(1.0, 7.0),))
+    assert not caplog.messages
+    assert read_traces(tmp_path / "traces" / "all.txt") == (first, ())
+    (warning,) = caplog.messages
+    assert warning.startswith(f"{tmp_path / 'traces' / 'rank1'}, line 2: ")
+    (tmp_path / "traces" / "rank1").write_text("1 m_usage 1.00 7\n# no line is lost here")
     profile = {"type": "TraceReplayProfile", "trace_type": "FractionalComputation", "filename": "traces/all.txt"}
     path = tmp_path / "jobs.json"
     path.write_text(json.dumps({"nb_res": 1, "jobs": [], "profiles": {"d": profile}}))
@@ -65,7 +69,7 @@ def test_external_events_survive_being_written_and_read(
     }
     path = tmp_path_factory.getbasetemp() / "events.txt"
     path.write_text("\n \n".join(lines[number] for number in range(len(lines))))
-    again = read_external_events(path)
+    again = read_external_events(path, corrected=True)
     assert again.events == events.events
     assert again.named("ee7").events == tuple(event._replace(id="ee7" + event.id[3:]) for event in events.events)
     assert [event.timestamp for event in again.events] == sorted(event.timestamp for event in again.events)
@@ -103,15 +107,17 @@ SORTED = [
 
 
 @pytest.mark.parametrize(("numbers", "places"), SORTED)
-def test_with_quirks_events_of_one_time_come_as_batsim_sorts_them(
+def test_events_of_one_time_come_as_batsim_sorts_them_unless_corrected(
     tmp_path: Path, numbers: list[int], places: list[int]
 ) -> None:
     path = tmp_path / "events.txt"
     path.write_text("".join(f'{{"type": "generic", "timestamp": {time}, "data": ""}}\n' for time in numbers))
-    events = read_external_events(path, quirks=True).events
+    events = read_external_events(path).events
     assert [event.id for event in events] == [f"ee0!{place}" for place in places]
     stable = sorted(range(len(numbers)), key=numbers.__getitem__)
-    assert [event.id for event in read_external_events(path).events] == [f"ee0!{place}" for place in stable]
+    assert [event.id for event in read_external_events(path, corrected=True).events] == [
+        f"ee0!{place}" for place in stable
+    ]
 
 
 @given(st.lists(st.integers(0, 9), max_size=200), st.integers(0, 3))

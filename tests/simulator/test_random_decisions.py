@@ -163,14 +163,14 @@ def test_the_simulator_keeps_to_the_rules(broken: list[str]) -> None:
     ended, examples = 0, max(5, settings().max_examples // 2)
 
     @settings(max_examples=examples)
-    @given(st.data(), st.integers(0, 2**32), st.booleans(), st.booleans(), st.booleans())
-    def check(data: st.DataObject, seed: int, exact: bool, quirks: bool, energy: bool) -> None:
+    @given(st.data(), st.integers(0, 2**32), st.booleans(), st.booleans())
+    def check(data: st.DataObject, seed: int, corrected: bool, energy: bool) -> None:
         nonlocal ended
         platform = data.draw(simulations.platforms(min_hosts=3, storages=("pfs",), energy=energy))
         workload = data.draw(simulations.workloads(hosts=3, storages=("pfs",)))
         scheduler = Random(seed, len(platform.computation_hosts), energy)
         with suppress(RuleViolation):  # of what only the simulator knows
-            result = simulate(platform, workload, scheduler, exact=exact, quirks=quirks, energy=energy)
+            result = simulate(platform, workload, scheduler, corrected=corrected, energy=energy)
             ended += result.is_complete
         assert not broken
 

@@ -226,13 +226,21 @@ def test_numbers_stay_short_and_charts_can_be_written_anywhere(tmp_path: Path) -
 
 @pytest.mark.slow
 def test_a_terminal_sees_how_far_it_is(tmp_path: Path) -> None:
-    jobs = [{"id": str(n), "subtime": n, "res": 1, "profile": "d"} for n in range(600)]
-    path = tmp_path / "workload.json"
+    jobs = [{"id": str(n), "subtime": n, "res": 1, "profile": "d"} for n in range(30)]
+    path, slow = tmp_path / "workload.json", tmp_path / "slow.py"
     path.write_text(json.dumps({**WORKLOAD, "jobs": jobs}))
-    status, shown = run_on_terminal("simulate", FCFS, "-w", path, out=tmp_path / "summary")
+    slow.write_text(
+        "import time\n"
+        "from batprotocol.edc import Scheduler\n"
+        "class Slow(Scheduler):\n"
+        "    def on_job_submitted(self, event):\n"
+        "        time.sleep(0.05)\n"
+        "        self.reply.add_execute_job(event.job_id, '0')\n"
+    )
+    status, shown = run_on_terminal("simulate", f"{slow}:Slow", "-w", path, out=tmp_path / "summary")
     assert status == 0
     assert "messages" in shown
-    assert "600 (600 succeeded)" in (tmp_path / "summary").read_text()
+    assert "30 (30 succeeded)" in (tmp_path / "summary").read_text()
 
 
 @pytest.mark.slow

@@ -7,8 +7,8 @@ import pickle
 from pathlib import Path
 
 import pytest
-from conversations import at_once, ends, execute, hello, simulated
-from hypothesis import given, settings
+from conversations import FCFS, at_once, ends, execute, hello, simulated
+from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol import MessageBuilder, model
@@ -38,7 +38,6 @@ from batprotocol.model import (
 )
 from batprotocol.model.profiles import ProfileAndId
 from batprotocol.simulator import (
-    JobRow,
     JobRows,
     Platform,
     ResultFiles,
@@ -52,9 +51,6 @@ from batprotocol.simulator import (
 )
 from batprotocol.simulator.batsim.state.rules import SIMULATOR_RULES
 from batprotocol.simulator.machine.machine import intervals
-from batprotocol.simulator.machine.sharing import Resource, Sharing
-from batprotocol.simulator.machine.task import Task
-from batprotocol.testing import simulations
 
 WITHOUT_ENGINE = True
 
@@ -65,40 +61,21 @@ def simulator(*jobs: StaticJob, **options: object) -> Simulator:
     return Simulator(PLATFORM, [Workload(jobs)], **options)  # type: ignore[arg-type]
 
 
-class FCFS(Scheduler):
-    """On the first hosts, one job at a time: what each takes is its own business."""
-
-    def __init__(self) -> None:
-        self.queue: list[str] = []
-        self.sizes: dict[str, int] = {}
-
-    def on_job_submitted(self, event: JobSubmittedEvent) -> None:
-        self.queue.append(event.job_id)
-        self.sizes[event.job_id] = event.job.resource_request
-
-    def decide(self) -> None:
-        if self.queue and not self.conversation.usage:
-            job_id = self.queue.pop(0)
-            self.reply.add_execute_job(job_id, range(max(1, self.sizes[job_id])))
-
-
 # What is computed
 
 
-@pytest.mark.parametrize("exact", [True, False])
-def test_a_delay_takes_its_time_and_messages_theirs(exact: bool) -> None:
-    messages = simulated(simulator(StaticJob("1", 5.0, 1, DelayProfile(10.0)), exact=exact), at_once())
+def test_a_delay_takes_its_time_and_messages_theirs() -> None:
+    messages = simulated(simulator(StaticJob("1", 5.0, 1, DelayProfile(10.0))), at_once())
     cost = 1e-5 + 1e-9  # up and down, and a byte
     assert ends(messages)["w0!1"] == (pytest.approx(15.0 + 4 * cost, rel=1e-9), "COMPLETED_SUCCESSFULLY")
     assert [type(event) for event in messages[-1].events] == [SimulationEndsEvent]
 
 
-@pytest.mark.parametrize("exact", [True, False])
-def test_two_tasks_on_a_host_get_half_each(exact: bool) -> None:
+def test_two_tasks_on_a_host_get_half_each() -> None:
     task = ParallelTaskHomogeneousProfile(1e9)
     jobs = [StaticJob("1", 0.0, 1, task), StaticJob("2", 0.0, 1, task)]
     rows = JobRows()
-    simulated(simulator(*jobs, exact=exact, observer=rows), at_once())
+    simulated(simulator(*jobs, observer=rows), at_once())
     assert [row.execution_time for row in rows.rows] == [pytest.approx(2.0, abs=1e-3)] * 2
 
 
@@ -110,7 +87,7 @@ def test_a_link_is_shared_and_latency_counts_once() -> None:
     assert [row.execution_time for row in rows.rows] == [pytest.approx(2.0, abs=1e-3)] * 2
 
 
-def test_hosts_are_idle_again_unless_they_have_batsims_quirk() -> None:
+def test_hosts_are_idle_again_if_that_is_corrected() -> None:
     jobs = [StaticJob("1", 0.0, 1, DelayProfile(10.0)), StaticJob("2", 100.0, 1, DelayProfile(10.0))]
 
     class Idle(JobRows):
@@ -122,12 +99,12 @@ def test_hosts_are_idle_again_unless_they_have_batsims_quirk() -> None:
             self.idle.append(row.nb_idle)
 
     seen = [Idle(), Idle()]
-    for quirks, observer in enumerate(seen):
-        simulated(simulator(*jobs, quirks=bool(quirks), observer=observer), at_once())
+    for corrected, observer in zip((True, False), seen, strict=True):
+        simulated(simulator(*jobs, corrected=corrected, observer=observer), at_once())
     assert [observer.idle for observer in seen] == [[3, 4, 3, 4], [3, 3, 3, 3]]
 
 
-def test_writing_to_a_storage_takes_time_unless_it_has_batsims_quirk() -> None:
+def test_writing_to_a_storage_takes_time_if_that_is_corrected() -> None:
     from batprotocol.simulator.inputs.machines import DescribedHost, made_platform
     from batprotocol.simulator.inputs.network import Link
     from batprotocol.simulator.inputs.zones import ClusterZone
@@ -141,10 +118,10 @@ def test_writing_to_a_storage_takes_time_unless_it_has_batsims_quirk() -> None:
     platform = made_platform(described)
     profile = ParallelTaskOnStorageHomogeneousProfile("pfs", 0.0, 5e9)
     times = []
-    for quirks in (False, True):
+    for corrected in (True, False):
         rows = JobRows()
         workload = Workload([StaticJob("1", 0.0, 1, profile)])
-        simulated(Simulator(platform, [workload], quirks=quirks, observer=rows), at_once())
+        simulated(Simulator(platform, [workload], corrected=corrected, observer=rows), at_once())
         times.append(rows.rows[0].execution_time)
     assert times == [pytest.approx(5.0), 0.0]
 
@@ -153,11 +130,9 @@ def test_a_usage_trace_uses_cores_and_not_time() -> None:
     traces = ((Usage(1.0, 1e9), Usage(0.5, 2e9)), (Usage(0.1, 1e9),))
     profile = WorkloadProfile(TraceReplayProfile(TraceType.FractionalComputation, "traces"), traces=traces)
     workload = Workload([StaticJob("1", 0.0, 2, "trace")], {"trace": profile})
-    for exact in (True, False):
-        rows = JobRows()
-        platform = Platform.homogeneous(2, cores=4)
-        simulated(Simulator(platform, [workload], exact=exact, observer=rows), at_once("0-1"))
-        assert rows.rows[0].execution_time == pytest.approx(3.0)
+    rows = JobRows()
+    simulated(Simulator(Platform.homogeneous(2, cores=4), [workload], observer=rows), at_once("0-1"))
+    assert rows.rows[0].execution_time == pytest.approx(3.0)
 
 
 def test_an_empty_sequence_ends_at_once() -> None:
@@ -223,9 +198,11 @@ def test_a_forced_stop_is_the_end() -> None:
         return []
 
     jobs = [StaticJob("1", 0.0, 1, ParallelTaskProfile([1e12])), StaticJob("2", 1e9, 1, DelayProfile(1.0))]
-    messages = simulated(simulator(*jobs), decide)
+    messages = simulated(simulator(*jobs, corrected=True), decide)
     assert [type(event) for event in messages[-1].events] == [SimulationEndsEvent]
     assert messages[-1].now < 1.0
+    with pytest.raises(RuleViolation, match=r"stop\.task-running"):  # Batsim aborts
+        simulated(simulator(*jobs), decide)
 
 
 # What is refused
@@ -256,13 +233,19 @@ def test_what_only_the_simulator_knows_is_refused_by_name(job: StaticJob, rule: 
 
 
 @pytest.mark.parametrize(
-    ("code", "quirks", "rule"), [(-3, False, "profile.return-code"), (-2, True, "simulation.stuck-jobs")]
+    ("code", "rule", "warnings"), [(-3, "profile.return-code", 0), (-2, "simulation.stuck-jobs", 1)]
 )
-def test_batsim_does_not_survive_some_return_codes(code: int, quirks: bool, rule: str) -> None:
+def test_batsim_does_not_survive_some_return_codes(
+    code: int, rule: str, warnings: int, caplog: pytest.LogCaptureFixture
+) -> None:
     workload = Workload([StaticJob("1", 0.0, 1, "d")], {"d": WorkloadProfile(DelayProfile(1.0), return_code=code)})
     with pytest.raises(RuleViolation) as raised:
-        simulated(Simulator(PLATFORM, [workload], quirks=quirks), at_once())
+        simulated(Simulator(PLATFORM, [workload]), at_once())
     assert raised.value.rule == rule
+    assert (
+        len([text for text in caplog.messages if "'w0!1' has returned -2" in text and "--corrected" in text])
+        == warnings
+    )
 
 
 @pytest.mark.parametrize(
@@ -270,7 +253,9 @@ def test_batsim_does_not_survive_some_return_codes(code: int, quirks: bool, rule
 )
 def test_the_return_code_tells_how_a_job_ended(code: int, state: str) -> None:
     workload = Workload([StaticJob("1", 0.0, 1, "d")], {"d": WorkloadProfile(DelayProfile(1.0), return_code=code)})
-    assert ends(simulated(Simulator(PLATFORM, [workload]), at_once()))["w0!1"][1] == f"COMPLETED_{state}"
+    assert (
+        ends(simulated(Simulator(PLATFORM, [workload], corrected=True), at_once()))["w0!1"][1] == f"COMPLETED_{state}"
+    )
 
 
 def test_rules_are_told_as_sentences() -> None:
@@ -298,33 +283,6 @@ def test_no_hello_no_simulation() -> None:
         built.begin(hello())
 
 
-# Both queues
-
-
-@pytest.mark.slow
-@settings(max_examples=max(3, settings().max_examples // 3))
-@given(st.data())
-def test_both_queues_say_the_same(data: st.DataObject) -> None:
-    platform = data.draw(simulations.platforms(min_hosts=4, storages=("pfs",)))
-    workload = data.draw(simulations.workloads(hosts=4, storages=("pfs",)))
-    told: list[list[JobRow] | str] = []
-    for exact in (True, False):
-        try:
-            result = simulate(platform, workload, FCFS(), exact=exact)
-            told.append(sorted(result.jobs, key=lambda row: row.job_id))
-        except RuleViolation as violation:
-            told.append(violation.rule)
-    exactly, fast = told
-    if isinstance(exactly, str) or isinstance(fast, str):
-        assert exactly == fast
-        return
-    assert [row.job_id for row in exactly] == [row.job_id for row in fast]
-    for one, other in zip(exactly, fast, strict=True):
-        assert one.execution_time == pytest.approx(other.execution_time, rel=1e-6, abs=1e-2)
-    total = sum(row.execution_time or 0.0 for row in exactly)
-    assert sum(row.execution_time or 0.0 for row in fast) == pytest.approx(total, rel=1e-4, abs=1e-1)
-
-
 class Interrupted:
     """A scheduler and its simulator, pickled together after every third turn."""
 
@@ -344,76 +302,18 @@ class Interrupted:
                 answer = scheduler.player(simulator.conversation)
 
 
-@pytest.mark.parametrize("exact", [True, False])
-def test_a_scheduler_is_pickled_with_its_simulator(exact: bool, tmp_path: Path) -> None:
+def test_a_scheduler_is_pickled_with_its_simulator(tmp_path: Path) -> None:
     jobs = [StaticJob(str(n), float(n), 1 + n % 3, DelayProfile(1.5 + n % 5), walltime=5.0) for n in range(30)]
     written = []
     for interrupt in (False, True):
         files = ResultFiles(f"{tmp_path}/{interrupt}/")
-        Interrupted(simulator(*jobs, exact=exact, observer=files), FCFS()).play(interrupt)
+        Interrupted(simulator(*jobs, observer=files), FCFS()).play(interrupt)
         written.append({path.name: path.read_bytes() for path in (tmp_path / str(interrupt)).iterdir()})
     assert written[0] == written[1]
     assert {"jobs.csv", "schedule.json"} <= set(written[0])
 
 
-# Sharing
-
-
-def test_what_finished_tasks_took_is_not_lost_again() -> None:
-    """Batsim takes it from a resource in each round anew, which the quirks follow."""
-    loads = []
-    for quirks in (False, True):
-        sharing = Sharing(quirks=quirks)
-        for capacity in (2501.0, 1000.0, 1000.0, 282101386.0):
-            sharing.resources.append(Resource(capacity))
-            sharing.speeds.append(capacity)
-        small: dict[int, list[float]] = {0: [1.0]}
-        for number, weights in enumerate([small | {1: [1.0]}, small, small, small, {n: [1.0] for n in range(3)}]):
-            weights = weights | {3: [564203.0]} if number == 4 else weights
-            sharing.add(Task(number, weights, {}, (), math.inf, 0.0))
-        sharing.settle()
-        loads.append(sharing.load(0))
-    assert loads[0] == pytest.approx(2501.0)
-    assert loads[1] < 2500.95
-
-
-@given(st.data())
-def test_a_resource_is_never_used_more_than_it_has(data: st.DataObject) -> None:
-    sharing = Sharing(quirks=False)
-    capacities = data.draw(st.lists(st.floats(1e3, 1e9), min_size=1, max_size=5))
-    for capacity in capacities:
-        sharing.resources.append(Resource(capacity))
-        sharing.speeds.append(capacity)
-    tasks = []
-    for number in range(data.draw(st.integers(1, 6))):
-        used = data.draw(st.lists(st.integers(0, len(capacities) - 1), min_size=1, max_size=4, unique=True))
-        weights = {resource: [data.draw(st.floats(1.0, 1e10))] for resource in used}
-        tasks.append(Task(number, weights, {}, (), math.inf, 0.0))
-        sharing.add(tasks[-1])
-    sharing.settle()
-    for number, resource in enumerate(sharing.resources):
-        assert sharing.load(number) <= resource.capacity * (1 + 1e-9) + 1e-3
-    # Nobody could be faster without taking from somebody: each task uses a resource that is used up.
-    for task in tasks:
-        assert task.rate > 0.0
-        assert any(
-            sharing.load(number) >= sharing.resources[number].capacity * (1 - 1e-6) - 1e-3 for number in task.weights
-        )
-
-
-@given(st.lists(st.floats(1.0, 1e10), min_size=1, max_size=4), st.floats(1e3, 1e9))
-def test_a_task_alone_is_as_fast_as_its_bottleneck_allows(weights: list[float], capacity: float) -> None:
-    rates = []
-    for quirks in (False, True):  # the closed form, and the one for many
-        sharing = Sharing(quirks)
-        sharing.resources.append(Resource(capacity))
-        sharing.speeds.append(capacity)
-        task = Task(1, {0: weights}, {}, (), math.inf, 0.0)
-        sharing.add(task)
-        sharing.settle()
-        rates.append(task.rate)
-    assert rates[0] == pytest.approx(capacity / sum(weights))
-    assert rates[1] == pytest.approx(rates[0], rel=1e-6)
+# Hosts
 
 
 @given(st.sets(st.integers(0, 40)))
@@ -456,11 +356,12 @@ class StopsPeriodic(Scheduler):
             self.reply.add_stop_call_me_later("often")
 
 
-@pytest.mark.parametrize("exact", [False, True])
-def test_a_stop_that_crosses_a_call_does_not_block(exact: bool) -> None:
-    """Batsim's server and its periodic calls each wait for the other to receive then, which the quirks follow."""
+def test_a_stop_that_crosses_a_call_blocks_unless_corrected(caplog: pytest.LogCaptureFixture) -> None:
+    """Batsim's server and its periodic calls each wait for the other to receive then."""
     platform, workload = Platform.homogeneous(2, latency=0.5), Workload([StaticJob("1", 0.0, 1, DelayProfile(1.0))])
     for at in range(40, 60):
-        assert simulate(platform, workload, StopsPeriodic(at), exact=exact).is_complete
+        assert simulate(platform, workload, StopsPeriodic(at), corrected=True).is_complete
+    assert not caplog.messages
     with pytest.raises(RuleViolation, match="nothing can happen any more"):
-        simulate(platform, workload, StopsPeriodic(48), exact=exact, quirks=True)
+        simulate(platform, workload, StopsPeriodic(48))
+    assert [text for text in caplog.messages if "crosses" in text and "--corrected" in text]

@@ -82,7 +82,7 @@ def verdicts() -> Iterator[dict[str, Any]]:
             yield from map(json.loads, lines)
 
 
-def simulator_for(row: dict[str, Any], data: list[bytes], quirks: bool, exact: bool) -> Simulator | None:
+def simulator_for(row: dict[str, Any], data: list[bytes], corrected: bool) -> Simulator | None:
     """The embedded Batsim with the inputs that Batsim told of at the beginning; None if they are not at hand."""
     if len(data) < 3:
         arguments, workloads = ["-p", "platforms/small_platform.xml"], ["test_one_delay_job.json"]
@@ -101,7 +101,7 @@ def simulator_for(row: dict[str, Any], data: list[bytes], quirks: bool, exact: b
         elif not path.exists() or name == "test_usage_trace.json":
             return None
         else:
-            given.append(read_workload(path, quirks=quirks))
+            given.append(read_workload(path, corrected=corrected))
     if not platform.exists():
         return None
     energy = "--energy-host" in arguments
@@ -111,15 +111,14 @@ def simulator_for(row: dict[str, Any], data: list[bytes], quirks: bool, exact: b
         given,
         external_events=[read_external_events(inputs / "events" / Path(name).name) for name in events],
         energy=energy,
-        exact=exact,
-        quirks=quirks,
+        corrected=corrected,
     )
 
 
-def ending(row: dict[str, Any], *, quirks: bool = True, exact: bool = True) -> str | None:
+def ending(row: dict[str, Any], *, corrected: bool = False) -> str | None:
     """How the embedded Batsim ends: "accepted", "deadlock", "endless" or "refused: why"; None if it cannot be told."""
     data = [base64.b64decode(each[1]) for each in row["messages"]]
-    simulator = simulator_for(row, data, quirks, exact)
+    simulator = simulator_for(row, data, corrected)
     if simulator is None:
         return None
     try:
@@ -142,7 +141,7 @@ def ending(row: dict[str, Any], *, quirks: bool = True, exact: bool = True) -> s
 def first_difference(row: dict[str, Any]) -> str | None:
     """Where the embedded Batsim first says something else than Batsim did, if it ever does."""
     data = [base64.b64decode(each[1]) for each in row["messages"]]
-    simulator = simulator_for(row, data, True, True)
+    simulator = simulator_for(row, data, False)
     if simulator is None or len(data) < 3:
         return None
     decode = FORMATS[row["fmt"]].decode

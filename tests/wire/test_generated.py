@@ -18,7 +18,7 @@ from support import ROOT
 
 sys.path.append(str(ROOT / "tools"))
 
-from in_place import ENGINE, LIBRARY, LINK, POOL, place_compiled
+from in_place import LIBRARY, MODULES, place_compiled
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow
@@ -194,7 +194,7 @@ def test_a_schema_that_flatc_refuses(copy: Path) -> None:
 
 def test_the_source_tree_gets_what_was_compiled_for_the_wheel(tmp_path: Path) -> None:
     """In a clone, it is the source tree that Python imports."""
-    modules = [f"{module}.cpython-39.so" for module in (ENGINE, LINK, POOL)]
+    modules = [f"{module}.cpython-39.so" for module in MODULES]
     placed = [tmp_path / name for name in (*modules, LIBRARY)]
     for file in placed:
         file.parent.mkdir(parents=True)
@@ -208,9 +208,9 @@ def test_the_source_tree_gets_what_was_compiled_for_the_wheel(tmp_path: Path) ->
             for member in members:
                 archive.writestr(member, b"compiled")
     assert place_compiled(tmp_path / "all.whl", tmp_path, ".cpython-39.so") == []
-    assert [file.read_bytes() for file in placed] == [b"compiled"] * 4
-    assert place_compiled(tmp_path / "all.whl", tmp_path, ".cpython-38.so") == [ENGINE, LINK, POOL]
-    assert place_compiled(tmp_path / "library.whl", tmp_path, ".cpython-39.so") == [ENGINE, LINK, POOL]
-    assert [file.exists() for file in placed] == [False, False, False, True]
-    assert place_compiled(tmp_path / "none.whl", tmp_path, ".cpython-39.so") == [ENGINE, LINK, POOL, LIBRARY]
-    assert [list(file.parent.glob("*.so*")) for file in placed] == [[], [], [], []]
+    assert [file.read_bytes() for file in placed] == [b"compiled"] * len(placed)
+    assert place_compiled(tmp_path / "all.whl", tmp_path, ".cpython-38.so") == list(MODULES)
+    assert place_compiled(tmp_path / "library.whl", tmp_path, ".cpython-39.so") == list(MODULES)
+    assert [file.exists() for file in placed] == [*[False] * len(MODULES), True]
+    assert place_compiled(tmp_path / "none.whl", tmp_path, ".cpython-39.so") == [*MODULES, LIBRARY]
+    assert [list(file.parent.glob("*.so*")) for file in placed] == [[]] * len(placed)

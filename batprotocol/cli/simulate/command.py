@@ -76,8 +76,7 @@ __all__ = ["simulate"]
     shell_complete=complete_rule_set,
     help="batsim-5.0.0-rc2 (refuse what that Batsim refuses, the default) or protocol (the whole schema).",
 )
-@click.option("--exact", is_flag=True, help="Order what happens at the same time as SimGrid does; slower.")
-@click.option("--quirks", is_flag=True, help="Do as Batsim does even where that looks unintended.")
+@click.option("--corrected", is_flag=True, help="Do what is sensible where Batsim's own way looks unintended.")
 @click.option(
     "-r", "--role", "roles", metavar="HOST ROLE", nargs=2, multiple=True, help="Give a host a role, such as storage."
 )

@@ -63,8 +63,7 @@ def run(
     lazy: bool,
     energy: bool,
     rules: str,
-    exact: bool,
-    quirks: bool,
+    corrected: bool,
     roles: Sequence[tuple[str, str]],
     master: str,
     mmax: int | None,
@@ -92,8 +91,7 @@ def run(
         lazy: read sorted workloads as they are needed.
         energy: measure energy.
         rules: the rule set.
-        exact: advance step by step as SimGrid does.
-        quirks: do as Batsim does even where that looks unintended.
+        corrected: do what is sensible where what Batsim does looks unintended.
         roles: (host, role) pairs.
         master: the host that Batsim itself runs on.
         mmax: how many hosts to use at most.
@@ -107,7 +105,7 @@ def run(
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
     console_output = Output()
     given = [
-        named_workload(path, name=f"w{number}", compositions=rules == "protocol", quirks=quirks, lazy=lazy)
+        named_workload(path, name=f"w{number}", compositions=rules == "protocol", corrected=corrected, lazy=lazy)
         for number, path in enumerate(workloads or ([] if events else [EXAMPLE_WORKLOAD]))
     ]
     for workload in given:
@@ -134,8 +132,7 @@ def run(
                 external_events=events,
                 energy=energy,
                 rules=rules,
-                exact=exact,
-                quirks=quirks,
+                corrected=corrected,
                 init=init,
                 output=prefix,
                 observers=[meter],

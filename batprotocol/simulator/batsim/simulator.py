@@ -30,9 +30,8 @@ class Simulator:
         external_events: lists of what happens besides; they are renamed to ee0, ee1...
         energy: whether energy is measured, which needs the wattages of all hosts (Batsim's `--energy-host`).
         rules: the rule set that both sides are checked with: "batsim-5.0.0-rc2" refuses what that Batsim refuses.
-        exact: advance step by step as SimGrid does, so that even who meets whom at the same time is Batsim's. Its cost
-            grows with what runs; the default does not.
-        quirks: also do what looks unintended in Batsim 5.0.0-rc2.
+        corrected: do what is sensible where what Batsim 5.0.0-rc2 does looks unintended; with rules beyond Batsim's,
+            that is always done.
         observer: whom to tell what the result files hold.
         init: the initialization data.
         arguments: what the decision component is told of the command line.
@@ -75,8 +74,7 @@ class Simulator:
         external_events: Iterable[ExternalEventList] = (),
         energy: bool = False,
         rules: str = DEFAULT_RULE_SET,
-        exact: bool = False,
-        quirks: bool = False,
+        corrected: bool = False,
         observer: Observer | None = None,
         init: str = "",
         arguments: Iterable[str] = (),
@@ -92,7 +90,7 @@ class Simulator:
         self._event_lists = tuple(each.named(f"ee{number}") for number, each in enumerate(external_events))
         given = tuple(arguments) or ("batprotocol", "simulate")
         self._arguments = (*given, "--energy-host") if energy and "--energy-host" not in given else given
-        self._options = (platform, energy, exact, quirks, observer)
+        self._options = (platform, energy, corrected or rules != DEFAULT_RULE_SET, observer)
         self._simulation: Simulation | None = None
         self._begun = False
         self.error: RuleViolation | None = None
@@ -129,7 +127,7 @@ class Simulator:
         self._note(self.conversation.hello(hello))
         (event,) = hello.events
         assert isinstance(event, EDCHelloEvent)
-        platform, energy, exact, quirks, observer = self._options
+        platform, energy, corrected, observer = self._options
         self._begun = True
         setup = Setup(
             platform,
@@ -137,10 +135,10 @@ class Simulator:
             self._event_lists,
             self._arguments,
             event.requested_simulation_features,
-            quirks,
+            corrected,
             is_batsim=self.conversation.rules == DEFAULT_RULE_SET,
         )
-        self._simulation = assemble(setup, energy=energy, exact=exact, observer=observer)
+        self._simulation = assemble(setup, energy=energy, observer=observer)
         message = self.turn_judged(None)
         assert message is not None, "a simulation begins with a message"
         return message

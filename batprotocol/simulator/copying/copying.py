@@ -16,6 +16,7 @@ import msgspec
 from batprotocol.conversation.hostsets import HostSetText
 from batprotocol.model import Doubles
 from batprotocol.model.hosts import FrozenHosts
+from batprotocol.simulator.actions import KINDS
 from batprotocol.simulator.inputs import ExternalEventList, Platform, Workload
 
 __all__ = ["FOREIGN", "OBJECT", "SHARED", "STRUCT", "copied", "copied_in_python", "how_to_copy"]
@@ -43,6 +44,7 @@ _UNCHANGING: Final = (
     *(type(None), bool, int, float, complex, str, bytes, range, type, enum.Enum, type(...)),
     *(types.FunctionType, types.BuiltinFunctionType, types.ModuleType),
     *(Doubles, ExternalEventList, FrozenHosts, HostSetText, Platform, Workload),
+    *(demand for _, demand in KINDS.values()),
 )
 _HEAP_TYPE: Final = 1 << 9  # among a class's flags: it was made by a class statement
 _OWN: Final = __name__.partition(".")[0]

@@ -10,7 +10,7 @@ fault before anything runs:
 - `read_workload`: jobs go into `columns`, or stay in a `job_file`; `json_stream`, `profiles_json`, `compact_json` and
   `traces` serve `workload_json`, and `quick_floats` read numbers as Batsim does; `swf` reads the archive's format.
   `reading` finds out which of them a file needs, `lublin` draws jobs by chance, and `windows` cuts parts out.
-- `read_external_events`: `event_lists`, in the order of `unstable` with Batsim's quirks.
+- `read_external_events`: `event_lists`, in the order of `unstable` unless corrected.
 """
 
 from batprotocol.simulator.inputs.event_lists import read_external_events

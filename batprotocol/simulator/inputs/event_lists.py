@@ -16,7 +16,9 @@ _LONGEST_LINE = 1 << 24
 _SPACE = b" \t\r\n"
 
 
-def read_external_events(path: str | os.PathLike[str], *, name: str = "ee0", quirks: bool = False) -> ExternalEventList:
+def read_external_events(
+    path: str | os.PathLike[str], *, name: str = "ee0", corrected: bool = False
+) -> ExternalEventList:
     """The events of a file with lines such as `{"type": "generic", "timestamp": 10, "data": "down"}`.
 
     Empty lines are skipped.
@@ -24,8 +26,8 @@ def read_external_events(path: str | os.PathLike[str], *, name: str = "ee0", qui
     Args:
         path: the file.
         name: the list's name.
-        quirks: whether events of one timestamp lose their order as with Batsim, if there are more than sixteen, and
-            numbers of more than fifteen digits are read as roughly.
+        corrected: whether events of one timestamp keep their order, which with Batsim they lose if there are more than
+            sixteen in all, and numbers of more than fifteen digits their last bits.
 
     Raises:
         InputError: a line holds something else; with file and line.
@@ -40,12 +42,12 @@ def read_external_events(path: str | os.PathLike[str], *, name: str = "ee0", qui
             if len(line) >= _LONGEST_LINE:
                 raise InputError(f"a line has {_LONGEST_LINE} bytes or more", file=filename, line=number)
             if line.strip(_SPACE):
-                events.append(_event(line, filename, number, quirks))
-    return ExternalEventList.of(events, name=name, filename=filename, quirks=quirks)
+                events.append(_event(line, filename, number, corrected))
+    return ExternalEventList.of(events, name=name, filename=filename, corrected=corrected)
 
 
-def _event(line: bytes, filename: str, number: int, quirks: bool) -> tuple[float, str]:
-    json = JsonStream(BytesIO(line), quirks=quirks)
+def _event(line: bytes, filename: str, number: int, corrected: bool) -> tuple[float, str]:
+    json = JsonStream(BytesIO(line), corrected=corrected)
     try:
         given = json.value()
         json.end()

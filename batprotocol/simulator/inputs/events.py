@@ -44,7 +44,7 @@ class ExternalEventList(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(
-        cls, events: Iterable[tuple[float, str]], *, name: str = "ee0", filename: str = "", quirks: bool = False
+        cls, events: Iterable[tuple[float, str]], *, name: str = "ee0", filename: str = "", corrected: bool = False
     ) -> ExternalEventList:
         """The list of these (timestamp, data) pairs, which may come in any order.
 
@@ -52,10 +52,11 @@ class ExternalEventList(msgspec.Struct, frozen=True):
             events: the pairs; timestamps in seconds.
             name: the list's name.
             filename: the file that they come from, or "".
-            quirks: whether events of one timestamp lose their order as with Batsim, if there are more than sixteen.
+            corrected: whether events of one timestamp keep their order; with Batsim they lose it, if there are more
+                than sixteen in all.
         """
         numbered = [TimedEvent(float(time), f"{name}!{number}", data) for number, (time, data) in enumerate(events)]
-        sort = unstable_sorted if quirks else sorted
+        sort = sorted if corrected else unstable_sorted
         return cls(tuple(sort(numbered, key=_timestamp)), name, filename)
 
     def named(self, name: str) -> ExternalEventList:

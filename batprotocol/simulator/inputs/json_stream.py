@@ -23,6 +23,7 @@ _LONGEST = 1 << 28  # characters of one value
 _SPACE = re.compile(r"[ \t\n\r]*")
 _MOST_CHARACTERS = 20  # of an integer of 64 bits with its sign; what does not fit in is a double
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_BEGUN = 2  # characters of a fraction or an exponent that are none yet: `1.`, `1e+`
 _CLOSE = 16  # an error so near to the end of what was read may only say that there is more to read
 
 
@@ -70,10 +71,10 @@ class JsonStream:
     Args:
         stream: its bytes.
         filename: the file that it comes from, for errors, or "".
-        quirks: whether numbers with many digits are read as quickly as Batsim does, and not to the nearest double.
+        corrected: whether numbers with many digits are read to the nearest double; Batsim is quick and rough.
     """
 
-    def __init__(self, stream: BinaryIO, filename: str = "", *, quirks: bool = False) -> None:
+    def __init__(self, stream: BinaryIO, filename: str = "", *, corrected: bool = False) -> None:
         self._stream = stream
         self._filename = filename
         self._decoding = codecs.getincrementaldecoder("utf-8")()
@@ -86,8 +87,8 @@ class JsonStream:
         self._start = 0  # of the value that was read last
         self._decoder = json.JSONDecoder(
             object_pairs_hook=_first_counts,
-            parse_int=_quick_integer if quirks else _integer,
-            parse_float=_quick_float if quirks else _float,
+            parse_int=_integer if corrected else _quick_integer,
+            parse_float=_float if corrected else _quick_float,
             parse_constant=_constant,
         )
 
@@ -164,7 +165,7 @@ class JsonStream:
                 raise self.error(str(error), path, start) from None
             except RecursionError:
                 raise self.error("values are nested too deeply", path, start) from None
-            if end == len(self._text) and self._more():
+            if end >= len(self._text) - _BEGUN and self._more():
                 continue  # a number may go on
             start = self._position
             if self._text.find("\\u", start, end) >= 0 and _SURROGATE.search(self._text, start, end):

@@ -32,7 +32,7 @@ def read_workload(
     *,
     name: str = "w0",
     compositions: bool = False,
-    quirks: bool = False,
+    corrected: bool = False,
     lazy: bool = False,
 ) -> Workload:
     """The workload of a file: in the Standard Workload Format if it is called `.swf` or `.swf.gz`, else Batsim's JSON.
@@ -41,7 +41,7 @@ def read_workload(
         path: the file.
         name: the workload's name.
         compositions: whether fork-join and merge profiles are read, which Batsim refuses.
-        quirks: whether files are read with Batsim's bugs.
+        corrected: whether usage traces are read to their ends where Batsim does not.
         lazy: whether jobs stay in the file, and are read again as they are needed, so that a workload can be larger
             than memory. They must be sorted by (submission time, id) for that, and the file must not change meanwhile.
 
@@ -51,11 +51,11 @@ def read_workload(
     """
     if _is_log(os.fspath(path)):
         return read_swf(path, name=name, lazy=lazy)
-    return read_workload_json(path, name=name, compositions=compositions, quirks=quirks, lazy=lazy)
+    return read_workload_json(path, name=name, compositions=compositions, corrected=corrected, lazy=lazy)
 
 
 def named_workload(
-    text: str, *, name: str = "w0", compositions: bool = False, quirks: bool = False, lazy: bool = False
+    text: str, *, name: str = "w0", compositions: bool = False, corrected: bool = False, lazy: bool = False
 ) -> Workload:
     """The workload that a text names, as on the command line.
 
@@ -79,7 +79,7 @@ def named_workload(
         hosts = _converted(text, "hosts", path.partition(":")[2], int)
         return lublin_workload(hosts, given.pop("jobs", 1000), name=name, **given)
     if not mark or os.path.exists(text):
-        return read_workload(text, name=name, compositions=compositions, quirks=quirks, lazy=lazy)
+        return read_workload(text, name=name, compositions=compositions, corrected=corrected, lazy=lazy)
     given = _options(text, query, _PARTS)
     first, last = given.get("jobs", (0.0, math.inf))
     begin, end = given.get("time", (None, None))
@@ -89,7 +89,7 @@ def named_workload(
     elif options:
         raise InputError(f"{shown(text)}: {' and '.join(sorted(_SWF))} are for logs (.swf, .swf.gz)")
     else:
-        whole = read_workload(path, name=name, compositions=compositions, quirks=quirks, lazy=lazy)
+        whole = read_workload(path, name=name, compositions=compositions, corrected=corrected, lazy=lazy)
     return window(
         whole,
         first=int(first),

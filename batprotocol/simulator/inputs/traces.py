@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 
@@ -10,32 +11,34 @@ from batprotocol.simulator.inputs.workload import Usage
 
 __all__ = ["read_traces"]
 
+_logger = logging.getLogger("batprotocol.simulator")
+
 _LONGEST_LINE = 1 << 16
 _MOST_RANKS = 1 << 16
 
 
-def read_traces(path: str | os.PathLike[str], *, quirks: bool = False) -> tuple[tuple[Usage, ...], ...]:
+def read_traces(path: str | os.PathLike[str], *, corrected: bool = False) -> tuple[tuple[Usage, ...], ...]:
     """The lines of each rank.
 
     Args:
         path: the file that lists one file per rank, relative to itself.
-        quirks: whether a last line without a newline is lost, as with Batsim.
+        corrected: whether a last line without a newline is read, too; Batsim loses it.
 
     Raises:
         InputError: a file does not hold what it should; with file and line.
         OSError: a file cannot be read.
     """
     folder = os.path.dirname(os.path.abspath(path))
-    names = [name.strip() for _, name in _lines(path, quirks=False)]
+    names = [name.strip() for _, name in _lines(path, corrected=True)]
     files = [name for name in names if name]
     if not files:
         raise InputError("a trace lists one file per rank, but this one is empty", file=os.fspath(path))
     if len(files) > _MOST_RANKS:
         raise InputError(f"there are more than {_MOST_RANKS} ranks", file=os.fspath(path))
-    return tuple(_read_rank(os.path.join(folder, name), rank, quirks) for rank, name in enumerate(files))
+    return tuple(_read_rank(os.path.join(folder, name), rank, corrected) for rank, name in enumerate(files))
 
 
-def _lines(path: str | os.PathLike[str], *, quirks: bool) -> list[tuple[int, str]]:
+def _lines(path: str | os.PathLike[str], *, corrected: bool) -> list[tuple[int, str]]:
     """The lines that are no comments, with their numbers."""
     found = []
     with open(path, encoding="utf-8", errors="surrogateescape") as file:
@@ -44,14 +47,23 @@ def _lines(path: str | os.PathLike[str], *, quirks: bool) -> list[tuple[int, str
             number += 1
             if len(line) >= _LONGEST_LINE:
                 raise InputError(f"a line has {_LONGEST_LINE} characters or more", file=os.fspath(path), line=number)
-            if not line.lstrip().startswith("#") and (line.endswith("\n") or not quirks):
+            if line.lstrip().startswith("#"):
+                continue
+            if line.endswith("\n") or corrected:
                 found.append((number, line))
+            elif line.strip():
+                _logger.warning(
+                    "%s, line %d: Batsim does not read a last line without a newline, so neither is it read here; end "
+                    "the line, or simulate with corrected=True (--corrected)",
+                    os.fspath(path),
+                    number,
+                )
     return found
 
 
-def _read_rank(path: str, rank: int, quirks: bool) -> tuple[Usage, ...]:
+def _read_rank(path: str, rank: int, corrected: bool) -> tuple[Usage, ...]:
     found = []
-    for number, line in _lines(path, quirks=quirks):
+    for number, line in _lines(path, corrected=corrected):
         words = line.split()
         if not words:
             continue

@@ -37,7 +37,7 @@ def read_workload_json(
     *,
     name: str = "w0",
     compositions: bool = False,
-    quirks: bool = False,
+    corrected: bool = False,
     lazy: bool = False,
 ) -> Workload:
     """The workload of a file in Batsim's format.
@@ -46,8 +46,8 @@ def read_workload_json(
         path: the file.
         name: the workload's name.
         compositions: whether fork-join and merge profiles are read, which Batsim refuses.
-        quirks: whether usage traces lose a last line without a newline, and numbers of more than fifteen digits are
-            read as roughly as Batsim does.
+        corrected: whether usage traces keep a last line without a newline, and numbers of more than fifteen digits
+            their last bits, which Batsim loses.
         lazy: whether jobs stay in the file, and are read again as they are needed; they must be sorted for that.
 
     Raises:
@@ -56,14 +56,14 @@ def read_workload_json(
     """
     filename = os.path.abspath(path)
     with open(path, "rb") as stream:
-        jobs = JobFile(_Rows(filename, name, quirks)) if lazy else JobColumns()
-        reader = _WorkloadReader(JsonStream(stream, filename, quirks=quirks), name, compositions, jobs)
+        jobs = JobFile(_Rows(filename, name, corrected)) if lazy else JobColumns()
+        reader = _WorkloadReader(JsonStream(stream, filename, corrected=corrected), name, compositions, jobs)
         reader.read()
     if not reader.seen >= {"nb_res", "jobs", "profiles"}:
         missing = ", ".join(sorted({"nb_res", "jobs", "profiles"} - reader.seen))
         raise InputError(f"a workload has the keys nb_res, jobs and profiles; missing: {missing}", file=filename)
     try:
-        profiles = _with_traces(reader.profiles, os.path.dirname(filename), quirks)
+        profiles = _with_traces(reader.profiles, os.path.dirname(filename), corrected)
         made = Workload.of_columns(name, filename, profiles, reader.jobs, resource_count=reader.resource_count)
         _refuse_smpi(made)
     except InputError as error:
@@ -131,15 +131,15 @@ class _WorkloadReader:
 class _Rows(Rows):
     """How jobs are read from a file again."""
 
-    def __init__(self, filename: str, name: str, quirks: bool) -> None:
+    def __init__(self, filename: str, name: str, corrected: bool) -> None:
         super().__init__(filename)
         self.name = name
-        self.quirks = quirks
+        self.corrected = corrected
 
     def read(self, place: int) -> Iterator[JobRecord]:
         with open(self.filename, "rb") as stream:
             stream.seek(place)
-            json = JsonStream(stream, self.filename, quirks=self.quirks)
+            json = JsonStream(stream, self.filename, corrected=self.corrected)
             for _ in json.items("jobs", inside=True):
                 yield _job(json.value("jobs"), self.name)
 
@@ -174,14 +174,14 @@ def _is_id(value: Any) -> str | None:
     return None if isinstance(value, str) or type(value) is int else "a string or an integer"
 
 
-def _with_traces(profiles: Mapping[str, WorkloadProfile], folder: str, quirks: bool) -> dict[str, WorkloadProfile]:
+def _with_traces(profiles: Mapping[str, WorkloadProfile], folder: str, corrected: bool) -> dict[str, WorkloadProfile]:
     """The profiles, those that replay usage traces with their traces."""
     found = dict(profiles)
     for name, given in profiles.items():
         profile = given.profile
         if isinstance(profile, TraceReplayProfile) and profile.trace_type is TraceType.FractionalComputation:
             try:
-                traces = read_traces(os.path.join(folder, profile.filename), quirks=quirks)
+                traces = read_traces(os.path.join(folder, profile.filename), corrected=corrected)
             except OSError as error:
                 reason = f"the file {shown(profile.filename)} cannot be read: {error.strerror}"
                 raise InputError(reason, f"profiles.{name}.filename") from None

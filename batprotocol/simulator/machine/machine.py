@@ -8,8 +8,9 @@ from typing import Any, Final
 from mypy_extensions import mypyc_attr
 
 from batprotocol.model import HostState
+from batprotocol.simulator.actions.usual import usual
 from batprotocol.simulator.inputs import Host, Platform, Watts
-from batprotocol.simulator.machine.sharing import Resource, Sharing
+from batprotocol.simulator.machine.demands import Demands
 from batprotocol.simulator.machine.task import Task
 from batprotocol.simulator.results import MachineStatesRow, PStateRow
 from batprotocol.steps.counting import step
@@ -33,48 +34,49 @@ class Machine:
     Args:
         platform: what they are.
         has_energy: whether energy is measured.
-        quirks: whether hosts that ran a job stay `computing`, and energy is read as rarely as Batsim does.
+        corrected: whether hosts that ran a job become idle again, and energy is read whenever a load changes.
 
     Attributes:
         hosts: the hosts by number.
         pstates: their power states.
         states: what they do, as numbers of `HostState`.
         state_times: how many host-seconds were spent in each state.
-        sharing: who uses what.
+        actions: what is under way on them, and who uses what.
+        demands: what is known of what messages and tasks take.
         meters: those who measure over time; each has a method `advance(machine, now)`.
         energy: joules since time 0 of each host, at its last reading.
     """
 
     __slots__ = (
         "_links",
-        "_next_task",
         "_read_at",
         "_running",
         "_since",
+        "actions",
+        "corrected",
         "counts",
+        "demands",
         "energy",
         "has_energy",
         "hosts",
         "meters",
         "platform",
         "pstates",
-        "quirks",
-        "sharing",
         "state_times",
         "states",
     )
 
-    def __init__(self, platform: Platform, has_energy: bool, quirks: bool) -> None:
+    def __init__(self, platform: Platform, has_energy: bool, corrected: bool) -> None:
         hosts = platform.hosts
         self.platform = platform
         self.has_energy = has_energy
-        self.quirks = quirks
+        self.corrected = corrected
         self.hosts: tuple[Host, ...] = hosts
         self.pstates = [host.pstate for host in hosts]
         self.states = [_IDLE] * len(hosts)
         self.counts = [0] * len(HostState)
         # Batsim does not count storages then, though it does when their state changes.
-        self.counts[_IDLE] = len(platform.computation_hosts) if quirks else len(hosts)
+        self.counts[_IDLE] = len(platform.computation_hosts) if not corrected else len(hosts)
         self.state_times = [0.0] * len(HostState)
         self.energy = [0.0] * len(hosts)
         self._since = [0.0] * len(hosts)
@@ -82,16 +84,18 @@ class Machine:
         self._running = [0] * len(hosts)
         self.meters: list[Any] = []
         self._links: dict[str, int] = {}
-        self._next_task = 0
-        self.sharing = Sharing(quirks)
-        for host in hosts:
-            self.sharing.speeds.append(host.speeds[host.pstate])
-            self.sharing.resources.append(Resource(host.cores * host.speeds[host.pstate]))
+        self.demands = Demands()
+        speeds = [host.speeds[host.pstate] for host in hosts]
+        capacities = [host.cores * speed for host, speed in zip(hosts, speeds, strict=True)]
+        self.actions = usual.Actions(capacities, speeds, corrected)
 
     # Network
 
     def path(self, source: int, target: int) -> tuple[float, list[int]]:
-        """The latency of the way from a host to another or to itself, and its links as resources; -1 is the master."""
+        """The latency of the way from a host to another or to itself, and its links as resources; -1 is the master.
+
+        Whoever asks often should remember what it found.
+        """
         platform = self.platform
         route = platform.route(
             self.hosts[source] if source >= 0 else platform.master,
@@ -101,24 +105,9 @@ class Machine:
         for link in route.links:
             number = self._links.get(link.name)
             if number is None:
-                number = self._links[link.name] = len(self.sharing.resources)
-                self.sharing.resources.append(Resource(link.bandwidth, link.fatpipe))
+                number = self._links[link.name] = self.actions.add_link(link.bandwidth, link.fatpipe)
             numbers.append(number)
         return route.latency, numbers
-
-    def message_cost(self, host: int) -> float:
-        """Seconds that a message of a host to the master takes; -1 is the master itself."""
-        platform = self.platform
-        return platform.message_cost(self.hosts[host] if host >= 0 else platform.master)
-
-    def is_fatpipe(self, resource: int) -> bool:
-        """Whether every transfer over this link gets all of it."""
-        return self.sharing.resources[resource].is_fatpipe
-
-    def task_number(self) -> int:
-        """The number of the next task."""
-        self._next_task += 1
-        return self._next_task
 
     def link(self, name: str) -> int | None:
         """The resource of the link of this name, or None if no way leads over it."""
@@ -172,7 +161,7 @@ class Machine:
         pstate = self.pstates[host]
         watts = self._watts(host)
         speed = described.speeds[pstate]
-        load = 1.0 if speed <= 0 else min(1.0, self.sharing.load(host) / speed / described.cores)
+        load = 1.0 if speed <= 0 else min(1.0, self.actions.load(host) / speed / described.cores)
         return watts.epsilon + load * (watts.max - watts.epsilon) if load > 0 else watts.idle
 
     def _watts(self, host: int) -> Watts:
@@ -210,7 +199,7 @@ class Machine:
         for host in hosts:
             step()
             self._running[host] -= 1
-            if not self.quirks and self._running[host] == 0 and self.states[host] == _COMPUTING:
+            if self.corrected and self._running[host] == 0 and self.states[host] == _COMPUTING:
                 self._become(host, _IDLE, now)
 
     def _become(self, host: int, state: int, now: float) -> None:
@@ -233,7 +222,7 @@ class Machine:
             self.watch(now)
         described = self.hosts[host]
         self.pstates[host] = pstate
-        self.sharing.change(host, described.speeds[pstate], described.cores * described.speeds[pstate])
+        self.actions.change(host, described.speeds[pstate], described.cores * described.speeds[pstate])
 
     def begin_switch(self, host: int, target: int, now: float) -> int:
         """A host begins to switch to a power state; the virtual one that it passes."""

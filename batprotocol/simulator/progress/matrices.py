@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import floor, inf, isqrt
+from collections.abc import Callable, Mapping, Sequence
+from math import floor, isqrt
 from typing import Final, TypeAlias
 
 from batprotocol.model import (
@@ -15,13 +15,14 @@ from batprotocol.model import (
     ParallelTaskProfile,
     Profile,
 )
+from batprotocol.simulator.actions.demand import PythonDemand, Transfers, transfers_of
 from batprotocol.simulator.inputs import Usage, WorkloadProfile
 from batprotocol.simulator.machine.machine import Machine
 from batprotocol.simulator.machine.task import Task
 from batprotocol.simulator.progress.placement import Placement
 from batprotocol.steps.counting import step
 
-__all__ = ["TASKS", "message_task", "parallel_task", "size", "storages", "usage_task"]
+__all__ = ["TASKS", "message_demand", "parallel_task", "size", "storages", "usage_task"]
 
 _SPREAD: Final = HomogeneousParallelTaskGenerationStrategy.DefinedAmountsSpreadUniformly
 
@@ -34,9 +35,7 @@ TASKS: Final = (
 )
 """The profiles that are one parallel task."""
 
-_Transfers: TypeAlias = Iterable[tuple[int, int, float]]
-"""Places of the sender and the receiver among the executors, and bytes."""
-_Amounts: TypeAlias = tuple[list[int], list[float], _Transfers]
+_Amounts: TypeAlias = tuple[list[int], list[float], Transfers]
 
 
 def storages(profile: Profile) -> tuple[str, ...]:
@@ -71,7 +70,15 @@ def parallel_task(
         return _built(
             machine, *_merged([_amounts(machine, part, resources, placement, storage_hosts) for part in parts])
         )
-    return _built(machine, *_amounts(machine, profile, resources, placement, storage_hosts))
+    if not isinstance(profile, ParallelTaskProfile | ParallelTaskHomogeneousProfile):
+        return _built(machine, *_amounts(machine, profile, resources, placement, storage_hosts))
+    place = placement.allocation, placement.strategy if placement.mapping is None else placement.mapping, resources
+    known = machine.demands.find(profile, place)
+    if known is not None:
+        return Task(known[1], known[0])
+    task = _built(machine, *_amounts(machine, profile, resources, placement, storage_hosts))
+    machine.demands.remember(profile, place, task.hosts, task.demand)
+    return task
 
 
 def _amounts(
@@ -91,16 +98,15 @@ def _amounts(
         if profile.generation_strategy == _SPREAD:
             flops /= count
             transferred = transferred / (count * count - count) if count > 1 else 0.0
-        pairs = ((i, j, transferred) for i in range(count) for j in range(count) if i != j)
-        return executors, [flops] * count, pairs if transferred > 0 else ()
+        return executors, [flops] * count, transferred if transferred > 0 else None
     assert isinstance(profile, ParallelTaskOnStorageHomogeneousProfile)
     read, written = profile.bytes_to_read, profile.bytes_to_write
     if profile.generation_strategy == _SPREAD:
         read, written = read / count, written / count
-    elif machine.quirks:
+    elif not machine.corrected:
         written = read
     executors.append(storage_hosts[profile.storage_name])
-    both = ((count, i, read) if reads else (i, count, written) for i in range(count) for reads in (False, True))
+    both = [(count, i, read) if reads else (i, count, written) for i in range(count) for reads in (False, True)]
     return executors, [0.0] * (count + 1), both
 
 
@@ -121,24 +127,25 @@ def _merged(parts: Sequence[_Amounts]) -> _Amounts:
             flops[taken] += amount
             places.append(taken)
             taken += 1
-        transfers += [(places[source], places[target], amount) for source, target, amount in moved]
+        triples = transfers_of(len(executors), moved)
+        transfers += [(places[source], places[target], amount) for source, target, amount in triples]
     return hosts, flops, transfers
 
 
 def usage_task(machine: Machine, host: int, line: Usage) -> Task:
     """The task of one line of a usage trace: so many of the host's cores compute that it is used as told."""
     count = max(1, floor(line.usage * machine.hosts[host].cores + 0.5))
-    return _built(machine, [host] * count, [line.flops] * count, ())
+    return _built(machine, [host] * count, [line.flops] * count, None)
 
 
-def message_task(machine: Machine, host: int) -> Task:
-    """The transfer of a message of one byte to the master."""
-    latency, links = machine.path(host, -1)
-    weights: dict[int, list[float]] = {}
-    for link in links:  # a way can lead over a link twice
-        weights[link] = [1.0 if machine.is_fatpipe(link) or link not in weights else weights[link][0] + 1.0]
-    bound = machine.platform.tcp_gamma / (2.0 * latency) if latency > 0 else inf
-    return Task(machine.task_number(), weights, {}, (), bound, latency)
+def message_demand(machine: Machine, host: int) -> PythonDemand:
+    """What the transfer of a message of one byte to the master takes."""
+    found = machine.demands.messages.get(host)
+    if found is None:
+        way, bytes_under_way = [(0, 1, 1.0)], machine.platform.tcp_gamma
+        found = machine.actions.demand((host, -1), (0.0, 0.0), way, bytes_under_way, machine.path)
+        machine.demands.messages[host] = found
+    return found
 
 
 def size(profile: ParallelTaskProfile) -> int:
@@ -146,33 +153,13 @@ def size(profile: ParallelTaskProfile) -> int:
     return len(profile.computation_vector or ()) or isqrt(len(profile.communication_matrix or ()))
 
 
-def _given(profile: ParallelTaskProfile, count: int) -> tuple[list[float], _Transfers]:
+def _given(profile: ParallelTaskProfile, count: int) -> tuple[list[float], Transfers]:
     flops = list(profile.computation_vector or ()) or [0.0] * count
-    matrix = profile.communication_matrix or ()
-    transfers = ((place // count, place % count, amount) for place, amount in enumerate(matrix) if amount > 0)
-    return flops, transfers
+    matrix = profile.communication_matrix
+    return flops, matrix.view if matrix else None
 
 
-def _built(machine: Machine, executors: list[int], flops: list[float], transfers: _Transfers) -> Task:
-    """A task of these executors. A single one has nobody to send anything to."""
-    weights: dict[int, list[float]] = {}
-    most: dict[int, float] = {}
-    for host, amount in zip(executors, flops, strict=True):
-        if amount > 0:
-            weights.setdefault(host, []).append(amount)
-            most[host] = max(most.get(host, 0.0), amount)
-    latency = delayed = 0.0
-    bytes_over: dict[int, float] = {}
-    for source, target, amount in transfers if len(executors) > 1 else ():
-        step()
-        if amount <= 0:
-            continue
-        way, links = machine.path(executors[source], executors[target])
-        latency = max(latency, way)
-        delayed = max(delayed, way * amount)
-        for link in links:
-            before = bytes_over.get(link, 0.0)
-            bytes_over[link] = max(before, amount) if machine.is_fatpipe(link) else before + amount
-    weights.update((link, [amount]) for link, amount in bytes_over.items())
-    bound = machine.platform.tcp_gamma / (2.0 * delayed) if delayed > 0 else inf
-    return Task(machine.task_number(), weights, most, tuple(dict.fromkeys(executors)), bound, latency)
+def _built(machine: Machine, executors: list[int], flops: list[float], transfers: Transfers) -> Task:
+    """A task of these executors."""
+    demand = machine.actions.demand(executors, flops, transfers, machine.platform.tcp_gamma, machine.path)
+    return Task(demand, tuple(dict.fromkeys(executors)))

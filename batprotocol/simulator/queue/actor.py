@@ -27,29 +27,29 @@ class Actor(ABC):
         message: what it has received last; None after a time-out.
         in_time: whether the work that it waited for has come to its end before the time-out.
         is_dead: whether it was killed.
-        alarm: what it waits for; the queue's own business.
+        call: the kernel call that it makes, 0 if it makes none; this and what follows is the queue's own business.
+        argument: what belongs to the call.
+        extra: what belongs to it besides.
+        sleep: the number of its sleep, or 0.
+        alarm: its time-out, or None.
     """
 
-    __slots__ = ("alarm", "host", "in_time", "is_dead", "message")
+    __slots__ = ("alarm", "argument", "call", "extra", "host", "in_time", "is_dead", "message", "sleep")
 
     def __init__(self, host: int = MASTER) -> None:
         self.host = host
         self.message: Any = None
         self.in_time = True
         self.is_dead = False
+        self.call = 0
+        self.argument: Any = None
+        self.extra: Any = None
+        self.sleep = 0
         self.alarm: Any = None
 
     @abstractmethod
     def run(self, simulator: Any) -> None:
         """Go on until the next waiting."""
-
-    def when_due(self, queue: Any) -> None:
-        """A sleep is over, or a time-out."""
-        if self.message is None:  # it only slept
-            self.in_time = False
-            queue.ready.append(self)
-        else:
-            queue.time_out(self)
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -57,25 +57,12 @@ class Mailbox:
     """Where one actor receives messages, one at a time.
 
     Attributes:
-        owner: the actor that receives here.
         inbox: what was posted and is not being transferred yet, oldest first.
-        receiver: whoever waits for a message that nobody has posted yet, or None.
-        transfer: the message on its way, or None.
+        expected: the message that somebody waits for and nobody has posted yet, or None.
     """
 
-    __slots__ = ("alarm", "inbox", "owner", "receiver", "transfer")
+    __slots__ = ("expected", "inbox")
 
-    def __init__(self, owner: Actor) -> None:
-        self.owner = owner
+    def __init__(self) -> None:
         self.inbox: deque[Any] = deque()
-        self.receiver: Any = None
-        self.transfer: Any = None
-        self.alarm: Any = None
-
-    def when_due(self, queue: Any) -> None:
-        """A message is delivered: its receiver goes on before the sender can post again, as posting takes a while."""
-        self.owner.message, sender = self.transfer
-        self.transfer = None
-        queue.ready.append(self.owner)
-        if sender is not None:
-            queue.ready.append(sender)
+        self.expected: Any = None

@@ -1,13 +1,14 @@
-"""The exact queue: SimGrid's own way through time, step by step.
+"""The queue: SimGrid's own way through time, step by step.
 
 Each step advances the clock to the earliest end and subtracts its length from what is left of everything under way, so
-that rounding, and thereby who meets whom at the server at the same time, is Batsim's. Within a moment, actors run in
-rounds: all that can, in order, then their kernel calls in the same order.
+that rounding, and thereby who meets whom at the server at the same time, is Batsim's; `actions` does that. Within a
+moment, actors run in rounds: all that can, in order, then their kernel calls in the same order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from heapq import heapify, heappop, heappush
 from math import inf
 from typing import Any, Final
 
@@ -15,56 +16,87 @@ from mypy_extensions import mypyc_attr
 
 from batprotocol.simulator.machine.machine import Machine
 from batprotocol.simulator.machine.task import Task
-from batprotocol.simulator.progress.matrices import message_task
-from batprotocol.simulator.queue.actor import MASTER, Actor, Mailbox
-from batprotocol.simulator.queue.base import Queue
-from batprotocol.simulator.queue.pending import Action, Call, Communication, Timer
+from batprotocol.simulator.progress.matrices import message_demand
+from batprotocol.simulator.queue.actor import Actor, Mailbox
+from batprotocol.simulator.queue.pending import Communication, Timer
 from batprotocol.steps.counting import step
 
-__all__ = ["ExactQueue"]
+__all__ = ["Queue"]
 
-_TIME_LEFT: Final = 1e-9
-"""A sleep or a latency with less left, in seconds, is over."""
-_WORK_LEFT: Final = 1e-14
-"""Work with less left, of 1, is done."""
-_NEVER: Final = inf
+_MANY_VOID: Final = 64
+
+# Kernel calls, of which an actor makes one in a round. Some go on in the next one; those with a minus find a mailbox by
+# its name first, which is a call of its own.
+_POST: Final = 1
+_BEQUEATH: Final = 2
+_LEAVE: Final = 3
+_RECEIVE: Final = 4
+_SLEEP: Final = 5
+_EXECUTE: Final = 6
+_WAIT: Final = 7
+_SPAWN: Final = 8
+_CALL: Final = 9
+_READ: Final = 10
+_CANCEL: Final = 11
+_DELIVER: Final = 12
+_FINISH: Final = 13
 
 
-class ExactQueue(Queue):
-    """See the module."""
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class Queue:
+    """The clock, and all that will happen.
 
-    __slots__ = ("_actions", "_calls", "_failed", "_next", "_position", "_ready", "_round", "_timers")
-    is_exact = True
+    Args:
+        machine: whose hosts the work runs on.
+
+    The methods that take an actor first make it wait, and are the last thing that it does before it returns.
+    """
+
+    __slots__ = (
+        "_calls",
+        "_failed",
+        "_position",
+        "_ready",
+        "_round",
+        "_timers",
+        "_timers_made",
+        "_under_way",
+        "_void",
+        "machine",
+        "now",
+    )
 
     def __init__(self, machine: Machine) -> None:
-        super().__init__(machine)
-        self._actions: dict[int, Action] = {}
-        self._timers: dict[int, Timer] = {}
-        self._next = 0
-        self._round: list[Actor | Call] = []
+        self.machine = machine
+        self.now = 0.0
+        self._under_way: dict[int, Any] = {}
+        self._timers: list[tuple[float, int, Timer]] = []
+        self._timers_made = 0
+        self._void = 0
+        self._round: list[Actor] = []
         self._position = 0
-        self._calls: list[Call] = []
-        self._ready: list[Actor | Call] = []
+        self._calls: list[Actor] = []
+        self._ready: list[Actor] = []
         self._failed: list[Task] = []
 
     def run(self, simulator: Any) -> bool:
+        """Let actors run until the simulator has something to say (True), or nothing can happen any more (False)."""
         while True:
             while self._position < len(self._round):
-                entry = self._round[self._position]
+                actor = self._round[self._position]
                 self._position += 1
                 step()
-                actor = entry.actor if isinstance(entry, Call) else entry
                 if actor.is_dead:
                     continue
-                if isinstance(entry, Call) and (entry.kind != "read" or self._is_behind(entry)):
-                    self._calls.append(entry)
-                    continue
-                actor.run(simulator)
-                if simulator.has_spoken:
-                    return True
+                if actor.call and (actor.call != _READ or self._is_behind(actor)):
+                    self._calls.append(actor)
+                else:
+                    actor.run(simulator)
+                    if simulator.has_spoken:
+                        return True
             calls, self._calls = self._calls, []
-            for call in calls:
-                _HANDLERS[call.kind](self, call)
+            for actor in calls:
+                self._handle(actor)
             if self._failed:
                 self._fail()
             self._round, self._ready, self._position = self._ready, [], 0
@@ -74,418 +106,394 @@ class ExactQueue(Queue):
     # What actors do
 
     def start(self, actor: Actor) -> None:
+        """A new actor, which is nobody's child."""
         self._ready.append(actor)
 
-    def spawn(self, actor: Actor, children: Iterable[Actor]) -> bool:
-        self._calls.append(Call("spawn", actor, list(children)))
-        return True
+    def spawn(self, actor: Actor, children: Iterable[Actor]) -> None:
+        """Start other actors, and wait until they have run for the first time."""
+        self._call(actor, _SPAWN, list(children))
 
-    def call(self, actor: Actor) -> bool:
-        self._calls.append(Call("call", actor))
-        return True
+    def call(self, actor: Actor) -> None:
+        """Make one call that is answered at the same time."""
+        self._call(actor, _CALL)
 
     def read(self, actor: Actor, hosts: Sequence[int]) -> bool:
-        call = Call("read", actor, hosts, 0)
-        if not self._is_behind(call):
+        """Bring the energy of hosts up to date, one after the other. Whether the actor must wait for that.
+
+        Each that nobody else has read at this time takes a call.
+        """
+        actor.argument, actor.extra = hosts, 0
+        if not self._is_behind(actor):
             return False
-        self._calls.append(call)
+        actor.call = _READ
+        self._calls.append(actor)
         return True
 
-    def _is_behind(self, call: Call) -> bool:
-        """Whether there is a host left to read, which nobody has read at this time."""
-        hosts, place, machine = call.argument, call.extra, self.machine
-        while place < len(hosts) and machine.is_read(hosts[place], self.now):
-            place += 1
-        call.extra = place
-        return bool(place < len(hosts))
-
     def cancel(self, actor: Actor, task: Task) -> None:
-        self._calls.append(Call("cancel", actor, task))
+        """Stop a task, whose owner goes on then: `task.is_cancelled` tells it why."""
+        self._call(actor, _CANCEL, task)
 
     def sleep(self, actor: Actor, duration: float) -> None:
-        self._calls.append(Call("sleep", actor, duration))
+        """Wait for so many seconds, more than 0."""
+        self._call(actor, _SLEEP, duration)
 
     def post(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
-        self._find(Call("post", actor, mailbox, message))
+        """Wait until the message is delivered."""
+        self._call(actor, -_POST, mailbox, message)
 
     def bequeath(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
-        self._find(Call("bequeath", actor, mailbox, message))
+        """Post a message, and never run again."""
+        self._call(actor, -_BEQUEATH, mailbox, message)
 
     def leave(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
-        self._find(Call("leave", actor, mailbox, message))
+        """Post a message, and go on without waiting for its delivery."""
+        self._call(actor, -_LEAVE, mailbox, message)
 
     def receive(self, actor: Actor, mailbox: Mailbox, timeout: float | None = None, *, finds: bool = True) -> None:
-        call = Call("receive", actor, mailbox, timeout)
-        if finds:
-            self._find(call)
-        else:
-            self._calls.append(call)
+        """Wait for the next message, which will be in `actor.message`; None there if it takes too long.
 
-    def _find(self, call: Call) -> None:
-        """Find a mailbox by its name, which is a call of its own, and then make the call."""
-        self._calls.append(Call("find", call.actor, call))
+        Args:
+            actor: who waits.
+            mailbox: where.
+            timeout: seconds, or None: without end.
+            finds: whether the mailbox must be found by its name first, which takes a call.
+        """
+        self._call(actor, -_RECEIVE if finds else _RECEIVE, mailbox, timeout)
 
     def execute(self, actor: Actor, task: Task, timeout: float | None = None) -> None:
-        self._calls.append(Call("execute", actor, task, timeout))
+        """Start a task, and wait for its end; `actor.in_time` tells whether it came before the time-out."""
+        self._call(actor, _EXECUTE, task, timeout)
 
     def wait(self, actor: Actor, timeout: float | None) -> None:
-        self._calls.append(Call("wait", actor, timeout))
+        """Wait for `wake`; `actor.in_time` tells whether it came before the time-out."""
+        self._call(actor, _WAIT, timeout)
 
     def wake(self, actor: Actor) -> None:
-        if actor.alarm is not None:
-            self._end_alarm(actor)
+        """Let an actor go on that waits for this."""
+        if actor.sleep:
+            self._cancel(actor.sleep)
+            actor.sleep = 0
+            actor.in_time = True
             self._ready.append(actor)
         else:  # it has not even begun to wait
             actor.message = True
 
     def kill(self, actor: Actor) -> None:
+        """An actor never runs again, and what it waits for does not happen."""
         actor.is_dead = True
-        alarm = actor.alarm
-        if isinstance(alarm, Action):
-            self.machine.read_all(alarm.hosts, self.now)
+        if actor.sleep:
+            self._read_host(actor.host)
+            self._cancel(actor.sleep)
+            actor.sleep = 0
         self._end_alarm(actor)
 
     def drop(self, task: Task) -> None:
-        action = task.alarm
-        if action is not None and self._actions.pop(action.number, None) is not None:
-            task.remains = action.remains
-            if self.machine.meters:
-                self.machine.watch(self.now)
-            self.machine.read_task(task, self.now)
-            self.machine.sharing.remove(task)
-        task.alarm = None
+        """A task stops, if it has not ended yet."""
+        if task.number:
+            machine = self.machine
+            task.remains = machine.actions.remains(task.number)
+            if machine.meters:
+                machine.watch(self.now)
+            machine.read_task(task, self.now)
+            self._cancel(task.number)
+            task.number = 0
         task.owner = None
 
     def remaining(self, task: Task) -> float:
-        action = task.alarm
-        return task.remains if action is None else float(action.remains)
+        """The part of a task's work that is still to do now, in [0,1]."""
+        remains: float = self.machine.actions.remains(task.number) if task.number else task.remains
+        return remains
 
     # Kernel calls
 
-    def _handle_spawn(self, call: Call) -> None:
-        children = call.argument
+    def _call(self, actor: Actor, call: int, argument: Any = None, extra: Any = None) -> None:
+        actor.call = call
+        actor.argument = argument
+        actor.extra = extra
+        self._calls.append(actor)
+
+    def _call_again(self, actor: Actor, call: int, argument: Any, extra: Any = None) -> None:
+        """Make a call in the next round."""
+        actor.call = call
+        actor.argument = argument
+        actor.extra = extra
+        self._ready.append(actor)
+
+    def _handle(self, actor: Actor) -> None:
+        call, argument, extra = actor.call, actor.argument, actor.extra
+        if call < 0:
+            actor.call = -call
+            self._ready.append(actor)
+            return
+        if call == _READ:
+            self.machine.read(argument[extra], self.now)
+            self._ready.append(actor)
+            return
+        actor.call = 0
+        actor.argument = actor.extra = None
+        if call == _DELIVER:
+            self._handle_deliver(actor, argument, extra)
+        elif call == _RECEIVE:
+            self._handle_receive(actor, argument, extra)
+        elif call == _POST:
+            self._call_again(actor, _DELIVER, self._posted(actor, argument, extra))
+        elif call == _BEQUEATH:
+            self._posted(actor, argument, extra)
+        elif call == _SLEEP:
+            self._sleep(actor, argument)
+        elif call == _SPAWN:
+            self._handle_spawn(actor, argument)
+        elif call == _EXECUTE:
+            self._handle_execute(actor, argument, extra)
+        elif call == _FINISH:
+            self._handle_finish(actor, argument, extra)
+        elif call == _CALL:
+            self._ready.append(actor)
+        elif call == _CANCEL:
+            self._handle_cancel(actor, argument)
+        elif call == _LEAVE:
+            self._posted(actor, argument, extra)
+            self._ready.append(actor)
+        else:
+            self._handle_wait(actor, argument)
+
+    def _handle_spawn(self, actor: Actor, children: list[Actor]) -> None:
         if children:
             self._ready.append(children.pop(0))
-        self._ready.append(call if children else call.actor)
+        if children:
+            self._call_again(actor, _SPAWN, children)
+        else:
+            self._ready.append(actor)
 
-    def _handle_call(self, call: Call) -> None:
-        self._ready.append(call.actor)
+    def _is_behind(self, actor: Actor) -> bool:
+        """Whether there is a host left to read, which nobody has read at this time; else, the call is at its end."""
+        hosts, place, machine = actor.argument, actor.extra, self.machine
+        while place < len(hosts) and machine.is_read(hosts[place], self.now):
+            place += 1
+        actor.extra = place
+        if place < len(hosts):
+            return True
+        actor.call = 0
+        actor.argument = actor.extra = None
+        return False
 
-    def _handle_read(self, call: Call) -> None:
-        self.machine.read(call.argument[call.extra], self.now)
-        self._ready.append(call)
-
-    def _handle_find(self, call: Call) -> None:
-        self._ready.append(call.argument)
-
-    def _handle_cancel(self, call: Call) -> None:
-        task = call.argument
-        task.is_cancelled = True
-        action = task.alarm
-        if action is not None and self._actions.pop(action.number, None) is not None:
-            task.remains = action.remains
+    def _handle_cancel(self, actor: Actor, task: Task) -> None:
+        if task.number and not task.is_cancelled:
+            task.remains = self.machine.actions.remains(task.number)
             self.machine.read_task(task, self.now)
             self._failed.append(task)
-        self._ready.append(call.actor)
+        task.is_cancelled = True
+        self._ready.append(actor)
 
     def _fail(self) -> None:
         """Those whose tasks were cancelled in this round go on in the next one."""
         if self.machine.meters:
             self.machine.watch(self.now)
         for task in self._failed:
-            self.machine.sharing.remove(task)
-            task.alarm = None
+            self._cancel(task.number)
+            task.number = 0
             owner, task.owner = task.owner, None
             if owner is not None:
                 self._end_alarm(owner)
                 self._ready.append(owner)
         self._failed = []
 
-    def _handle_sleep(self, call: Call) -> None:
-        actor = call.actor
-        actor.alarm = self._sleeping(actor, call.argument, actor)
-
-    def _handle_post(self, call: Call) -> None:
-        self._ready.append(Call("deliver", call.actor, self._posted(call)))
-
-    def _handle_bequeath(self, call: Call) -> None:
-        self._posted(call)
-
-    def _handle_leave(self, call: Call) -> None:
-        self._posted(call)
-        self._ready.append(call.actor)
-
-    def _posted(self, call: Call) -> Communication:
-        mailbox: Mailbox = call.argument
-        communication: Communication | None = mailbox.receiver
+    def _posted(self, actor: Actor, mailbox: Mailbox, message: Any) -> Communication:
+        communication: Communication | None = mailbox.expected
         if communication is None:
             communication = Communication()
             mailbox.inbox.append(communication)
-        mailbox.receiver = None
-        communication.sender, communication.message = call.actor, call.extra
+        mailbox.expected = None
+        communication.sender, communication.message = actor, message
         if communication.receiver is not None:
-            self._start_transfer(communication)
+            self._start_transfer(communication, actor.host)
         return communication
 
-    def _handle_receive(self, call: Call) -> None:
-        mailbox: Mailbox = call.argument
+    def _handle_receive(self, actor: Actor, mailbox: Mailbox, timeout: float | None) -> None:
         if mailbox.inbox:
-            communication = mailbox.inbox.popleft()
-            communication.receiver = call.actor
-            self._start_transfer(communication)
+            communication: Communication = mailbox.inbox.popleft()
+            communication.receiver = actor
+            assert communication.sender is not None
+            self._start_transfer(communication, communication.sender.host)
         else:
-            communication = mailbox.receiver = Communication()
-            communication.receiver = call.actor
-        call.actor.message = None
-        self._ready.append(Call("deliver", call.actor, communication, (mailbox, call.extra)))
+            communication = mailbox.expected = Communication()
+            communication.receiver = actor
+        actor.message = None
+        self._call_again(actor, _DELIVER, communication, None if timeout is None else (mailbox, timeout))
 
-    def _handle_deliver(self, call: Call) -> None:
-        communication: Communication = call.argument
-        actor = call.actor
+    def _handle_deliver(self, actor: Actor, communication: Communication, patience: Any) -> None:
         if communication.is_done:
             self._ready.append(actor)
             return
-        communication.waiting.append(actor)
-        if call.extra is not None and call.extra[1] is not None:
-            mailbox, timeout = call.extra
-            communication.timeout = self._timer(timeout, _ReceiveTimeout(communication, mailbox))
+        if communication.first is None:
+            communication.first = actor
+        else:
+            communication.second = actor
+        if patience is not None:
+            mailbox, timeout = patience
+            communication.timeout = self._timer(timeout, communication, mailbox)
 
-    def _start_transfer(self, communication: Communication) -> None:
+    def _start_transfer(self, communication: Communication, host: int) -> None:
         communication.is_started = True
-        assert communication.sender is not None
-        host = communication.sender.host
-        self._working(message_task(self.machine, host), (host,) if host != MASTER else (), communication)
+        demand = message_demand(self.machine, host)
+        self._under_way[self.machine.actions.work(demand, 0.0 if demand.is_empty else 1.0)] = communication
 
-    def _handle_execute(self, call: Call) -> None:
-        actor, task = call.actor, call.argument
+    def _handle_execute(self, actor: Actor, task: Task, timeout: float | None) -> None:
         machine = self.machine
-        if machine.has_energy and ((len(task.hosts) == 1 and self._executors(task) == 1) or not machine.quirks):
+        if machine.has_energy and ((len(task.hosts) == 1 and task.demand.executors == 1) or machine.corrected):
             machine.read_task(task, self.now)
-        self._working(task, task.hosts, task)
-        self._ready.append(Call("finish", actor, task, call.extra))
+        task.number = machine.actions.work(task.demand, task.remains)
+        self._under_way[task.number] = task
+        self._call_again(actor, _FINISH, task, timeout)
 
-    @staticmethod
-    def _executors(task: Task) -> int:
-        return sum(len(weights) for host, weights in task.weights.items() if host in task.flops)
-
-    def _handle_finish(self, call: Call) -> None:
-        actor, task = call.actor, call.argument
+    def _handle_finish(self, actor: Actor, task: Task, timeout: float | None) -> None:
         actor.in_time = True
         actor.alarm = None
         if task.is_cancelled:
             self._ready.append(actor)
             return
         task.owner = actor
-        if call.extra is not None:
-            actor.alarm = self._timer(call.extra, _TaskTimeout(task))
+        if timeout is not None:
+            actor.alarm = self._timer(timeout, task)
 
-    def _handle_wait(self, call: Call) -> None:
-        actor = call.actor
-        actor.in_time = True
-        if actor.message is True:
+    def _handle_wait(self, actor: Actor, timeout: float | None) -> None:
+        actor.in_time = actor.message is True
+        if actor.in_time:
             actor.message = None
             self._ready.append(actor)
-        else:
-            actor.alarm = self._sleeping(actor, inf if call.argument is None else call.argument, _Waiting(actor))
+        else:  # other than for tasks and messages, patience is a sleep, which may end a little too early
+            self._sleep(actor, inf if timeout is None else timeout)
 
-    # Steps
+    def _sleep(self, actor: Actor, seconds: float) -> None:
+        actor.sleep = self.machine.actions.sleep(seconds)
+        self._under_way[actor.sleep] = actor
 
-    def _action(self, hosts: tuple[int, ...], meaning: Any) -> Action:
-        self._next += 1
-        action = self._actions[self._next] = Action(self._next, hosts, meaning)
-        return action
+    # Time-outs
 
-    def _working(self, task: Task, hosts: tuple[int, ...], meaning: Any) -> None:
-        action = self._action(hosts, meaning)
-        action.is_sleep = False
-        action.task = task
-        action.latency = task.latency
-        action.remains = task.remains
-        task.alarm = action
-        if task.latency <= 0.0:
-            self.machine.sharing.add(task)
-            if not task.weights:
-                task.rate = 1.0
-
-    def _sleeping(self, actor: Actor, duration: float, meaning: Any) -> Action:
-        action = self._action((actor.host,) if actor.host != MASTER else (), meaning)
-        action.left = duration
-        return action
-
-    def _timer(self, timeout: float, meaning: Any) -> Timer:
-        self._next += 1
-        timer = self._timers[self._next] = Timer(self._next, self.now + timeout, meaning)
+    def _timer(self, timeout: float, what: Any, mailbox: Mailbox | None = None) -> Timer:
+        self._timers_made += 1
+        timer = Timer(self.now + timeout, what, mailbox)
+        heappush(self._timers, (timer.date, self._timers_made, timer))
         return timer
+
+    def _end_timer(self, timer: Timer) -> None:
+        """Nobody waits any more: it stays in the heap until its time comes, or until there are too many of its kind."""
+        if timer.what is not None:
+            timer.what = None
+            self._void += 1
+            if self._void > _MANY_VOID and 2 * self._void > len(self._timers):
+                self._timers = [each for each in self._timers if each[2].what is not None]
+                heapify(self._timers)
+                self._void = 0
 
     def _end_alarm(self, actor: Actor) -> None:
         alarm, actor.alarm = actor.alarm, None
-        if isinstance(alarm, Timer):
-            self._timers.pop(alarm.number, None)
-        elif isinstance(alarm, Action):
-            self._actions.pop(alarm.number, None)
+        if alarm is not None:
+            self._end_timer(alarm)
+
+    def _next_timer(self) -> float:
+        """When somebody's patience is at its end next."""
+        timers = self._timers
+        while timers and timers[0][2].what is None:
+            heappop(timers)
+            self._void -= 1
+        return timers[0][0] if timers else inf
+
+    def _time_out(self, ended: list[Any]) -> None:
+        """Call those whose patience is at its end, unless what they wait for has ended in this very step."""
+        while self._timers and self._timers[0][0] <= self.now:
+            timer = heappop(self._timers)[2]
+            what, timer.what = timer.what, None
+            if what is None:
+                self._void -= 1
+            elif isinstance(what, Task):
+                owner = what.owner
+                if owner is not None and not any(each is what for each in ended):
+                    what.owner = None
+                    owner.in_time = False
+                    owner.alarm = None
+                    self._round.append(owner)
+            elif not what.is_started:
+                assert timer.mailbox is not None
+                timer.mailbox.expected = None
+                self._round.append(what.receiver)
+
+    # Steps
 
     def settle(self) -> None:
+        """Find the rates anew of all tasks that something has changed for."""
         machine = self.machine
-        if not machine.sharing.changed:
-            return
-        if machine.meters:
+        if machine.meters and not machine.actions.is_settled:
             machine.watch(self.now)
-        if machine.has_energy and not machine.quirks:
-            machine.sharing.settle(lambda task: machine.read_task(task, self.now))
+        if machine.has_energy and machine.corrected:
+            machine.actions.settle(self._read_work)
         else:
-            machine.sharing.settle()
+            machine.actions.settle()
 
     def _step(self) -> bool:
         """Advance to the earliest end. False if nothing will ever end."""
+        machine, actions, next_timer = self.machine, self.machine.actions, self._next_timer()
         self.settle()
-        next_timer = min([timer.date for timer in self._timers.values()], default=_NEVER)
-        delta = max(0.0, next_timer - self.now)
-        for action in self._actions.values():
-            step()
-            if action.is_sleep:
-                delta = min(delta, action.left)
-                continue
-            assert action.task is not None
-            action.rate = action.task.rate
-            if action.rate > 0.0:
-                delta = min(delta, action.remains / action.rate)
-            if 0.0 < action.latency < delta:
-                delta = action.latency
-        if delta == _NEVER:
+        seconds: float = actions.step(max(0.0, next_timer - self.now))
+        if seconds == inf:
             return False
-        self.now += delta
-        ended = [action for action in self._actions.values() if self._has_ended(action, delta)]
-        if self.machine.meters:
-            self.machine.watch(self.now)
-        if self.machine.has_energy:
-            for action in ended:
-                self.machine.read_all(action.hosts, self.now)
+        self.now += seconds
+        ended = [self._under_way.pop(number) for number in actions.advance(seconds)]
+        if machine.meters:
+            machine.watch(self.now)
+        if machine.has_energy:
+            for what in ended:
+                self._read(what)
         if next_timer <= self.now:
-            self._time_out({action.number for action in ended})
-        for action in ended:
-            if self._actions.pop(action.number, None) is not None:
-                self._end(action)
+            self._time_out(ended)
+        actions.retire()
+        for what in ended:
+            self._end(what)
         return True
 
-    def _time_out(self, ended: set[int]) -> None:
-        """Call those whose patience is at its end, unless what they wait for has ended in this very step."""
-        for timer in sorted(self._timers.values(), key=lambda timer: (timer.date, timer.number)):
-            if timer.date > self.now:
-                break
-            meaning = timer.meaning
-            del self._timers[timer.number]
-            if isinstance(meaning, _TaskTimeout):
-                owner, action = meaning.task.owner, meaning.task.alarm
-                if owner is not None and (action is None or action.number not in ended):
-                    meaning.task.owner = None
-                    owner.in_time = False
-                    owner.alarm = None
-                    self._ready_first(owner)
-            elif not meaning.communication.is_started:
-                meaning.mailbox.receiver = None
-                self._ready_first(meaning.communication.receiver)
+    def _cancel(self, number: int) -> None:
+        del self._under_way[number]
+        self.machine.actions.cancel(number)
 
-    def _has_ended(self, action: Action, delta: float) -> bool:
-        """Subtract a step from what is left of an action; whether nothing is left."""
-        step()
-        if action.is_sleep:
-            action.left -= delta
-            return action.left < _TIME_LEFT
-        rate = action.rate
-        if action.latency > 0.0:
-            action.latency = action.latency - delta if action.latency > delta else 0.0
-            if action.latency < _TIME_LEFT:
-                action.latency = 0.0
-                self._begin_work(action)
-        action.remains -= rate * delta
-        if action.remains < _WORK_LEFT:
-            action.remains = 0.0
-        return action.remains <= 0.0 and action.latency <= 0.0
+    def _read_work(self, number: int) -> None:
+        """Bring the energy of the hosts up to date that work runs on."""
+        task = self._under_way[number]
+        if isinstance(task, Task):
+            self.machine.read_task(task, self.now)
 
-    def _begin_work(self, action: Action) -> None:
-        assert action.task is not None
-        self.machine.sharing.add(action.task)
+    def _read(self, what: Any) -> None:
+        """Bring the energy of the hosts up to date that something runs on."""
+        if isinstance(what, Task):
+            self.machine.read_task(what, self.now)
+        elif isinstance(what, Communication):
+            assert what.sender is not None
+            self._read_host(what.sender.host)
+        else:
+            self._read_host(what.host)
 
-    def _end(self, action: Action) -> None:
-        meaning = action.meaning
-        if action.task is not None:
-            action.task.alarm = None
-            action.task.remains = 0.0
-            self.machine.sharing.remove(action.task)
-        if isinstance(meaning, Task):
-            owner = meaning.owner
+    def _read_host(self, host: int) -> None:
+        if host >= 0:
+            self.machine.read(host, self.now)
+
+    def _end(self, what: Any) -> None:
+        """Something has come to its end: who waited for it can run in the first round of this moment."""
+        if isinstance(what, Communication):
+            what.is_done = True
+            if what.timeout is not None:
+                self._end_timer(what.timeout)
+            assert what.receiver is not None
+            what.receiver.message = what.message
+            if what.first is not None:
+                self._round.append(what.first)
+            if what.second is not None:
+                self._round.append(what.second)
+        elif isinstance(what, Task):
+            owner, what.owner = what.owner, None
+            what.number = 0
+            what.remains = 0.0
             if owner is not None and not owner.is_dead:
                 self._end_alarm(owner)
-                self._ready_first(owner)
-            meaning.owner = None
-        elif isinstance(meaning, Communication):
-            self._delivered(meaning)
-        elif isinstance(meaning, _Waiting):
-            meaning.actor.in_time = False
-            meaning.actor.alarm = None
-            self._ready_first(meaning.actor)
+                self._round.append(owner)
         else:
-            meaning.alarm = None
-            self._ready_first(meaning)
-
-    def _ready_first(self, actor: Actor) -> None:
-        """An actor can run in the first round of this moment."""
-        self._round.append(actor)
-
-    def _delivered(self, communication: Communication) -> None:
-        communication.is_done = True
-        if communication.timeout is not None:
-            self._timers.pop(communication.timeout.number, None)
-        assert communication.receiver is not None
-        communication.receiver.message = communication.message
-        for actor in communication.waiting:
-            self._ready_first(actor)
-
-
-_HANDLERS: Final = {
-    "spawn": ExactQueue._handle_spawn,
-    "call": ExactQueue._handle_call,
-    "read": ExactQueue._handle_read,
-    "find": ExactQueue._handle_find,
-    "cancel": ExactQueue._handle_cancel,
-    "sleep": ExactQueue._handle_sleep,
-    "post": ExactQueue._handle_post,
-    "bequeath": ExactQueue._handle_bequeath,
-    "leave": ExactQueue._handle_leave,
-    "receive": ExactQueue._handle_receive,
-    "deliver": ExactQueue._handle_deliver,
-    "execute": ExactQueue._handle_execute,
-    "finish": ExactQueue._handle_finish,
-    "wait": ExactQueue._handle_wait,
-}
-
-
-@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class _ReceiveTimeout:
-    """The end of the patience of somebody who waits for a message."""
-
-    __slots__ = ("communication", "mailbox")
-
-    def __init__(self, communication: Communication, mailbox: Mailbox) -> None:
-        self.communication = communication
-        self.mailbox = mailbox
-
-
-@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class _TaskTimeout:
-    """The end of the patience of somebody who waits for a task."""
-
-    __slots__ = ("task",)
-
-    def __init__(self, task: Task) -> None:
-        self.task = task
-
-
-@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class _Waiting:
-    """Somebody waits to be woken: other than the time-outs of tasks and messages, that is a sleep."""
-
-    __slots__ = ("actor",)
-
-    def __init__(self, actor: Actor) -> None:
-        self.actor = actor
+            what.sleep = 0
+            self._round.append(what)

@@ -1,4 +1,4 @@
-"""What the exact queue has pending: actions, time-outs, messages on their way, and kernel calls."""
+"""What the queue has pending besides actions: messages on their way, and time-outs."""
 
 from __future__ import annotations
 
@@ -6,47 +6,22 @@ from typing import Any
 
 from mypy_extensions import mypyc_attr
 
-from batprotocol.simulator.machine.task import Task
-from batprotocol.simulator.queue.actor import Actor
+from batprotocol.simulator.queue.actor import Actor, Mailbox
 
-__all__ = ["Action", "Call", "Communication", "Timer"]
-
-
-@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class Action:
-    """Something that goes on: a sleep (`left` seconds), or work after a latency (`remains` of 1 at a rate)."""
-
-    __slots__ = ("hosts", "is_sleep", "latency", "left", "meaning", "number", "rate", "remains", "task")
-
-    def __init__(self, number: int, hosts: tuple[int, ...], meaning: Any) -> None:
-        self.number = number
-        self.hosts = hosts
-        self.meaning = meaning
-        self.is_sleep = True
-        self.left = 0.0
-        self.latency = 0.0
-        self.remains = 1.0
-        self.rate = 0.0
-        self.task: Task | None = None
-
-
-@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class Timer:
-    """A time-out, which knows its date: unlike an action, no step is subtracted from it."""
-
-    __slots__ = ("date", "meaning", "number")
-
-    def __init__(self, number: int, date: float, meaning: Any) -> None:
-        self.number = number
-        self.date = date
-        self.meaning = meaning
+__all__ = ["Communication", "Timer"]
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Communication:
-    """One message, from the first half of its meeting (post or receive) to its delivery."""
+    """One message, from the first half of its meeting (post or receive) to its delivery.
 
-    __slots__ = ("is_done", "is_started", "message", "receiver", "sender", "timeout", "waiting")
+    Attributes:
+        first: who waited first for its delivery, or None.
+        second: who waited next.
+        timeout: when its receiver waits no more, or None.
+    """
+
+    __slots__ = ("first", "is_done", "is_started", "message", "receiver", "second", "sender", "timeout")
 
     def __init__(self) -> None:
         self.sender: Actor | None = None
@@ -54,18 +29,24 @@ class Communication:
         self.message: Any = None
         self.is_started = False
         self.is_done = False
-        self.waiting: list[Actor] = []
+        self.first: Actor | None = None
+        self.second: Actor | None = None
         self.timeout: Timer | None = None
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class Call:
-    """A kernel call that an actor makes in this round, and the ones that it makes in the following rounds."""
+class Timer:
+    """The end of somebody's patience, which knows its date: unlike an action, no step is subtracted from it.
 
-    __slots__ = ("actor", "argument", "extra", "kind")
+    Attributes:
+        date: when.
+        what: the task or the communication that somebody waits for; None if it is void.
+        mailbox: where the communication is expected.
+    """
 
-    def __init__(self, kind: str, actor: Actor, argument: Any = None, extra: Any = None) -> None:
-        self.kind = kind
-        self.actor = actor
-        self.argument = argument
-        self.extra = extra
+    __slots__ = ("date", "mailbox", "what")
+
+    def __init__(self, date: float, what: Any, mailbox: Mailbox | None) -> None:
+        self.date = date
+        self.what = what
+        self.mailbox = mailbox

@@ -139,19 +139,18 @@ class PeriodicActor(Actor):
         queue = simulator.queue
         if self._step == _STARTING:
             self._step = _FREE
-            if queue.call(self):  # to find its mailbox, once for all
-                return
+            queue.call(self)  # to find its mailbox, once for all
+            return
         if self._step == _WAITING:
             if self.message is None:
                 self._step = _GIVING_UP
                 self._due = self._tick(self._next_due())
-                if queue.call(self):
-                    return
-            else:
-                message, self.message = self.message, None
-                self._step = _FREE
-                if self._take(message, queue.now, simulator):
-                    return
+                queue.call(self)
+                return
+            message, self.message = self.message, None
+            self._step = _FREE
+            if self._take(message, queue.now, simulator):
+                return
         if self._step == _GIVING_UP:
             self._step = _READING
             hosts = self._read_hosts(simulator)

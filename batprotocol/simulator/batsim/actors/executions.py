@@ -71,7 +71,10 @@ class Execution(Runner):
             text = f"Batsim aborts when a job returns {return_code}, as {shown(job.id)} does"
             raise simulator.refusal("profile.return-code", text)
         state = _STATES.get(return_code, FinalJobState.COMPLETED_FAILED)
-        if return_code == KILLED and (simulator.quirks or self.was_cancelled):
+        if return_code == KILLED and not simulator.corrected and not self.was_cancelled:
+            what = f"job {shown(job.id)} has returned -2, which Batsim takes for a kill, and nobody tells of its end"
+            simulator.warn(what, "let profiles return something else")
+        if return_code == KILLED and (self.was_cancelled or not simulator.corrected):
             state = FinalJobState.COMPLETED_KILLED
         job.end(return_code, state, simulator.reports)
         self._step = _READ_LAST
@@ -141,7 +144,8 @@ class Killer(Actor):
                 code = KILLED if execution.runs_task else WALLTIME_REACHED
                 execution.stop(simulator)
                 job.return_code = code
-            return queue.call(self)
+            queue.call(self)
+            return True
         if doing == _ASKED:  # how much is left of its task; it ends by itself when that is cancelled
             execution = execution_of(job)
             task = None if execution is None else execution.lone_task

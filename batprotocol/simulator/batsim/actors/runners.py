@@ -138,23 +138,24 @@ class Runner(Actor):
         if isinstance(profile, TraceReplayProfile):
             traces = leaf.profile.traces or ()
             hosts = placement.executors(len(traces), simulator.machine.hosts)
-            return self._spawn([_Rank(self, host, lines) for host, lines in zip(hosts, traces, strict=True)], simulator)
-        if isinstance(profile, ForkJoinCompositionProfile):
+            self._spawn([_Rank(self, host, lines) for host, lines in zip(hosts, traces, strict=True)], simulator)
+        elif isinstance(profile, ForkJoinCompositionProfile):
             walks = [Walk(name, simulator.profiles.find) for name in profile.profile_ids]
-            return self._spawn([_Branch(self, order, walk) for walk in walks], simulator)
-        self._doing = _WORKED
-        self._task = parallel_task(
-            simulator.machine, profile, order.resources, placement, order.storages, simulator.profiles.find
-        )
-        queue.execute(self, self._task, None if self._left < 0.0 else self._left)
+            self._spawn([_Branch(self, order, walk) for walk in walks], simulator)
+        else:
+            self._doing = _WORKED
+            self._task = parallel_task(
+                simulator.machine, profile, order.resources, placement, order.storages, simulator.profiles.find
+            )
+            queue.execute(self, self._task, None if self._left < 0.0 else self._left)
         return False
 
-    def _spawn(self, children: list[_Child], simulator: Simulation) -> bool:
-        """Let others run side by side; whether all have come to their ends already."""
+    def _spawn(self, children: list[_Child], simulator: Simulation) -> None:
+        """Let others run side by side."""
         self._doing = _SPAWNED
         self._children = children
         self._to_join = len(children)
-        return not simulator.queue.spawn(self, children) and self._has_ended(simulator)
+        simulator.queue.spawn(self, children)
 
     def _has_ended(self, simulator: Simulation) -> bool:
         """Whether what was begun has come to its end; else, those that run side by side are waited for."""
@@ -169,10 +170,10 @@ class Runner(Actor):
 
     def _has_killed(self, simulator: Simulation) -> bool:
         """Whether all that ran side by side are killed, one with each call, as its time is over."""
-        while self._children:
+        if self._children:
             self._children.pop(0).stop(simulator)
-            if simulator.queue.call(self):
-                return False
+            simulator.queue.call(self)
+            return False
         return True
 
     def child_ended(self, simulator: Simulation) -> None:

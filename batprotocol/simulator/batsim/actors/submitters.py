@@ -15,7 +15,7 @@ from batprotocol.simulator.batsim.state.messages import (
 )
 from batprotocol.simulator.batsim.state.simulation import Listener, Simulation
 from batprotocol.simulator.queue.actor import Actor
-from batprotocol.simulator.queue.base import Queue
+from batprotocol.simulator.queue.exact import Queue
 from batprotocol.steps.counting import step
 
 __all__ = ["Injector", "Submitter"]
@@ -61,8 +61,6 @@ class Submitter(Actor):
         queue, step = simulator.queue, self._step
         if step == _WOKEN:
             self._woken = queue.now
-            if self._waited and not queue.is_exact:
-                self._woken = max(queue.now, self._upcoming[0])
             if self._is_first() and simulator.reports.awaits_first_submission:
                 step = self._step = _READ
                 if queue.read(self, range(len(simulator.machine.hosts))):

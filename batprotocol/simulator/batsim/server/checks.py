@@ -115,7 +115,7 @@ def _check_task(
         if count == 1 and not profile.computation_amount:
             raise simulation.refusal("profile.no-work", f"profile {shown(id)} has nothing to do on one executor")
     staging = isinstance(profile, ParallelTaskDataStagingBetweenStoragesProfile) and profile.bytes_to_transfer > 0
-    if staging and simulation.quirks:
+    if staging and not simulation.corrected:
         raise simulation.refusal("profile.staging", f"Batsim aborts when it executes {shown(id)}")
 
 

@@ -79,7 +79,7 @@ def _kill(simulation: Simulation, event: KillJobsEvent) -> None:
         if not job.kill_asked:
             job.kill_asked = True
             jobs.append(job)
-    if jobs or not simulation.quirks:
+    if jobs or simulation.corrected:
         simulation.desk.kills += 1
         simulation.desk.todo.append(("spawn", (Killer(jobs),)))
 
@@ -205,7 +205,7 @@ def _start_switches(simulation: Simulation, event: TurnOnOffHostsEvent) -> None:
 
 
 def _stop(simulation: Simulation, event: ForceSimulationStopEvent) -> None:
-    if simulation.quirks:
+    if not simulation.corrected:
         running = next((job.id for job in simulation.jobs.values() if (at := execution_of(job)) and at.runs_task), None)
         if running is not None:
             text = f"Batsim aborts when it is stopped while a parallel task runs, that of job {shown(running)}"

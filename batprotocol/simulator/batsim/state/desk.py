@@ -9,7 +9,7 @@ from mypy_extensions import mypyc_attr
 
 from batprotocol.model import Event
 from batprotocol.simulator.batsim.state.messages import Die
-from batprotocol.simulator.queue.actor import Actor, Mailbox
+from batprotocol.simulator.queue.actor import Mailbox
 
 __all__ = ["Desk", "SwitchRequest"]
 
@@ -39,7 +39,6 @@ class Desk:
     """See the module.
 
     Args:
-        server: who receives what is told.
         workloads: how many workloads there are.
         lists: how many lists of external events there are.
         registration_is_open: whether jobs may be registered.
@@ -82,8 +81,8 @@ class Desk:
         "workloads_left",
     )
 
-    def __init__(self, server: Actor, workloads: int, lists: int, registration_is_open: bool) -> None:
-        self.mailbox = Mailbox(server)
+    def __init__(self, workloads: int, lists: int, registration_is_open: bool) -> None:
+        self.mailbox = Mailbox()
         self.events: list[Event] = []
         self.stamp = 0.0
         self.todo: deque[tuple[str, Any]] = deque()

@@ -8,7 +8,7 @@ from batprotocol.model import FinalJobState, Job
 from batprotocol.simulator.batsim.state.reports import Reports
 from batprotocol.simulator.machine.extended import difference, total
 from batprotocol.simulator.queue.actor import Actor
-from batprotocol.simulator.queue.base import Queue
+from batprotocol.simulator.queue.exact import Queue
 from batprotocol.simulator.results import JobRow
 from batprotocol.simulator.results.precise import Precise
 

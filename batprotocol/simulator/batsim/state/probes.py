@@ -39,7 +39,7 @@ from batprotocol.model import (
 )
 from batprotocol.simulator.machine.machine import Machine, intervals
 from batprotocol.simulator.progress.placement import hosts_of
-from batprotocol.simulator.queue.base import Queue
+from batprotocol.simulator.queue.exact import Queue
 
 __all__ = ["NORMALIZED", "Probe", "joules", "read_for"]
 
@@ -192,8 +192,8 @@ class Probe:
         metrics = self.event.metrics
         if metrics == Metrics.Power:
             return machine.watts(resource)
-        load = machine.sharing.load(resource)
-        return load / machine.sharing.resources[resource].capacity if metrics in NORMALIZED else load
+        load: float = machine.actions.load(resource)
+        return load / machine.actions.capacity(resource) if metrics in NORMALIZED else load
 
 
 def _told(event: CreateProbeEvent) -> Resources:

@@ -10,7 +10,7 @@ from mypy_extensions import mypyc_attr
 from batprotocol.model import HostState
 from batprotocol.simulator.machine.extended import difference, total
 from batprotocol.simulator.machine.machine import Machine
-from batprotocol.simulator.queue.base import Queue
+from batprotocol.simulator.queue.exact import Queue
 from batprotocol.simulator.results import EnergyRow, Observer, Observers, Totals
 from batprotocol.simulator.results.precise import Precise
 
@@ -118,7 +118,7 @@ class Reports:
     def _consumed(self) -> float:
         """What all hosts consumed from the first submission to the last end of a job; Batsim counts without as -1."""
         first, last = self._first_energy, self._last_end_energy
-        if self.machine.quirks and self.machine.has_energy:
+        if self.machine.has_energy and not self.machine.corrected:
             return difference(_UNKNOWN if last is None else last, _UNKNOWN if first is None else first)[0]
         return 0.0 if first is None or last is None else difference(last, first)[0]
 

@@ -40,7 +40,7 @@ _ALL: Final = (
         "profile.staging",
         "Batsim cannot transfer data between storages",
         "Batsim 5.0.0-rc2 aborts when it executes a ParallelTaskDataStagingBetweenStoragesProfile with bytes to "
-        "transfer. Without its quirks, the embedded one does it.",
+        "transfer. Simulated with corrected=True (--corrected), it is done.",
         "error",
     ),
     Rule(
@@ -92,7 +92,7 @@ _ALL: Final = (
         "stop.task-running",
         "Batsim is stopped while a parallel task runs",
         "Batsim 5.0.0-rc2 aborts on a ForceSimulationStopEvent while a parallel task runs. Kill running jobs in the "
-        "same reply, before the stop.",
+        "same reply, before the stop, or simulate with corrected=True (--corrected).",
         "error",
     ),
 )

@@ -22,7 +22,7 @@ class Setup:
         event_lists: what happens besides.
         arguments: what the decision component is told of the command line.
         features: what it has asked for.
-        quirks: whether what looks unintended in Batsim is done, too.
+        corrected: whether what is sensible is done where what Batsim does looks unintended.
         is_batsim: whether only what that Batsim knows is known.
     """
 
@@ -30,11 +30,11 @@ class Setup:
         "_host_names",
         "_static_ids",
         "arguments",
+        "corrected",
         "event_lists",
         "features",
         "is_batsim",
         "platform",
-        "quirks",
         "workloads",
     )
 
@@ -45,7 +45,7 @@ class Setup:
         event_lists: Sequence[ExternalEventList],
         arguments: tuple[str, ...],
         features: EDCRequestedSimulationFeatures,
-        quirks: bool,
+        corrected: bool,
         is_batsim: bool,
     ) -> None:
         self.platform = platform
@@ -53,7 +53,7 @@ class Setup:
         self.event_lists = event_lists
         self.arguments = arguments
         self.features = features
-        self.quirks = quirks
+        self.corrected = corrected
         self.is_batsim = is_batsim
         self._static_ids: frozenset[str] | None = None
         self._host_names: dict[str, int] | None = None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
 
@@ -19,10 +20,12 @@ from batprotocol.simulator.batsim.state.rules import Refusals
 from batprotocol.simulator.batsim.state.setup import Setup
 from batprotocol.simulator.machine.machine import Machine
 from batprotocol.simulator.queue.actor import Actor, Mailbox
-from batprotocol.simulator.queue.base import Queue
+from batprotocol.simulator.queue.exact import Queue
 from batprotocol.simulator.results import Observer
 
 __all__ = ["Listener", "Simulation"]
+
+_logger: Final = logging.getLogger("batprotocol.simulator")
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -44,8 +47,6 @@ class Simulation:
         setup: what it is made of.
         queue: the clock, and all that will happen.
         observer: whom to tell what the result files hold.
-        server: the actor in the middle.
-        periodic: the actor of periodic calls and probes.
 
     Attributes:
         machine: hosts and links.
@@ -65,6 +66,7 @@ class Simulation:
         "_ended",
         "_listener",
         "_message",
+        "corrected",
         "desk",
         "has_spoken",
         "is_batsim",
@@ -76,20 +78,19 @@ class Simulation:
         "probes",
         "profiles",
         "queue",
-        "quirks",
         "refusals",
         "reports",
         "setup",
     )
 
-    def __init__(self, setup: Setup, queue: Queue, observer: Observer | None, server: Actor, periodic: Actor) -> None:
+    def __init__(self, setup: Setup, queue: Queue, observer: Observer | None) -> None:
         self.setup = setup
         self.queue = queue
         self.machine: Machine = queue.machine
-        self.quirks = setup.quirks
+        self.corrected = setup.corrected
         self.is_batsim = setup.is_batsim
-        self.desk = Desk(server, len(setup.workloads), len(setup.event_lists), setup.features.dynamic_registration)
-        self.periodic_mailbox = Mailbox(periodic)
+        self.desk = Desk(len(setup.workloads), len(setup.event_lists), setup.features.dynamic_registration)
+        self.periodic_mailbox = Mailbox()
         self.periodic_is_posting = False
         self.refusals = Refusals()
         self.profiles = Profiles(self.refusals)
@@ -144,6 +145,12 @@ class Simulation:
         if self.machine.has_energy:
             self.desk.todo.append(("read", range(len(self.machine.hosts))))
         self.desk.todo.append(("do", (then, argument)))
+
+    def warn(self, what: str, instead: str) -> None:
+        """Something will be lost, or wait for ever, because of a mistake of Batsim's own."""
+        _logger.warning(
+            "at %.6f s: %s; %s, or simulate with corrected=True (--corrected)", self.queue.now, what, instead
+        )
 
     # Jobs and probes
 

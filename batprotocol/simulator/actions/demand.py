@@ -1,0 +1,120 @@
+"""What work takes of hosts and links, in all: made once for equal work on equal hosts, and never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from math import inf
+from typing import Any, TypeAlias
+
+from batprotocol.simulator.actions.usual import usual
+from batprotocol.steps.counting import step
+
+__all__ = ["Path", "PythonDemand", "Transfers", "amounts", "restored", "transfers_of"]
+
+Path: TypeAlias = Callable[[int, int], tuple[float, Sequence[int]]]
+"""Tells the latency of the way from a host to another or to itself, and its links as resources."""
+Transfers: TypeAlias = float | memoryview | Sequence[tuple[int, int, float]] | None
+"""What executors send to one another: nothing; so many bytes each to each other; a matrix of doubles, row by row, in
+which a row is what one sends; or the places of sender and receiver among them, with bytes."""
+
+
+class PythonDemand:
+    """What work takes.
+
+    Args:
+        weights: for each resource what one executor or the transfers take of it: flops of each executor on a host,
+            bytes over a link; all are > 0.
+        flops: the most that an executor computes, by host.
+        network_bound: the greatest rate that the latencies of its transfers allow.
+        latency: seconds to wait before it begins.
+    """
+
+    __slots__ = ("_alone", "flops", "latency", "network_bound", "weights")
+
+    def __init__(
+        self, weights: dict[int, tuple[float, ...]], flops: dict[int, float], network_bound: float, latency: float
+    ) -> None:
+        self.weights = weights
+        self.flops = flops
+        self.network_bound = network_bound
+        self.latency = latency
+        self._alone = (-1, 0.0)
+
+    @property
+    def executors(self) -> int:
+        """How many executors compute."""
+        return sum([len(self.weights[host]) for host in self.flops])
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do."""
+        return not self.weights
+
+    def __copy__(self) -> PythonDemand:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> PythonDemand:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restored, (self.weights, self.flops, self.network_bound, self.latency)
+
+
+def restored(
+    weights: dict[int, tuple[float, ...]], flops: dict[int, float], bound: float, latency: float
+) -> PythonDemand:
+    """A demand of the kind that is usual here."""
+    made: PythonDemand = usual.Demand(weights, flops, bound, latency)
+    return made
+
+
+def amounts(
+    executors: Sequence[int],
+    flops: Sequence[float],
+    transfers: Transfers,
+    under_way: float,
+    path: Path,
+    is_fatpipe: Callable[[int], bool],
+) -> tuple[dict[int, tuple[float, ...]], dict[int, float], float, float]:
+    """What a demand is made of: weights, flops, the network's bound and the latency.
+
+    Args:
+        executors: the host of each.
+        flops: what each computes.
+        transfers: what they send. A single one has nobody to send anything to.
+        under_way: how many bytes of a transfer can be under way at most.
+        path: tells the ways.
+        is_fatpipe: tells whether every transfer over this link gets all of it.
+    """
+    weights: dict[int, list[float]] = {}
+    most: dict[int, float] = {}
+    for host, amount in zip(executors, flops, strict=True):
+        if amount > 0:
+            weights.setdefault(host, []).append(amount)
+            most[host] = max(most.get(host, 0.0), amount)
+    latency = delayed = 0.0
+    bytes_over: dict[int, float] = {}
+    for source, target, amount in transfers_of(len(executors), transfers):
+        step()
+        if amount <= 0:
+            continue
+        way, links = path(executors[source], executors[target])
+        latency = max(latency, way)
+        delayed = max(delayed, way * amount)
+        for link in links:
+            before = bytes_over.get(link, 0.0)
+            bytes_over[link] = max(before, amount) if is_fatpipe(link) else before + amount
+    parts = {resource: tuple(each) for resource, each in weights.items()}
+    parts.update((link, (amount,)) for link, amount in bytes_over.items())
+    return parts, most, under_way / (2.0 * delayed) if delayed > 0 else inf, latency
+
+
+def transfers_of(count: int, transfers: Transfers) -> Iterable[tuple[int, int, float]]:
+    """The transfers between so many executors: the places of the sender and of the receiver, and bytes."""
+    if count < 2 or transfers is None:
+        return ()
+    if isinstance(transfers, float):
+        return ((source, target, transfers) for source in range(count) for target in range(count) if source != target)
+    if isinstance(transfers, memoryview):
+        return ((place // count, place % count, amount) for place, amount in enumerate(transfers))
+    return transfers

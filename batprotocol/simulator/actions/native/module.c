@@ -1,0 +1,144 @@
+/* The class of actions, and the module. */
+
+#include "actions.h"
+
+#include "../../../native.h"
+
+/* The object */
+
+static int
+read_doubles(PyObject *given, double **doubles, Py_ssize_t *count)
+{
+    PyObject *items = PySequence_Tuple(given);
+    if (!items) {
+        return -1;
+    }
+    *count = PyTuple_GET_SIZE(items);
+    *doubles = PyMem_Malloc((size_t)(*count + 1) * sizeof **doubles);
+    if (!*doubles) {
+        PyErr_NoMemory();
+    }
+    for (Py_ssize_t index = 0; *doubles && index < *count && !PyErr_Occurred(); index++) {
+        (*doubles)[index] = PyFloat_AsDouble(PyTuple_GET_ITEM(items, index));
+    }
+    Py_DECREF(items);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static PyObject *
+create(PyTypeObject *type, PyObject *arguments, PyObject *named)
+{
+    static char *names[] = {"capacities", "speeds", "corrected", NULL};
+    PyObject *capacities, *speeds;
+    int corrected;
+    if (!PyArg_ParseTupleAndKeywords(arguments, named, "OOp:Actions", names, &capacities, &speeds, &corrected)) {
+        return NULL;
+    }
+    Actions *self = (Actions *)type->tp_alloc(type, 0);
+    if (!self) {
+        return NULL;
+    }
+    self->is_corrected = (char)corrected;
+    self->version = new_version();
+    double *found = NULL;
+    Py_ssize_t count = 0;
+    int failed = read_doubles(speeds, &self->speeds, &self->hosts) < 0 || read_doubles(capacities, &found, &count) < 0;
+    if (!failed && count != self->hosts) {
+        PyErr_SetString(PyExc_ValueError, "each host has a capacity and a speed");
+        failed = 1;
+    }
+    for (Py_ssize_t index = 0; !failed && index < count; index++) {
+        failed = add_resource(self, found[index], 0) < 0;
+    }
+    PyMem_Free(found);
+    if (failed) {
+        Py_CLEAR(self);
+    }
+    return (PyObject *)self;
+}
+
+/* Nothing is under way any more. */
+void
+clear_actions(Actions *self)
+{
+    for (Py_ssize_t index = 0; index < self->table_room; index++) {
+        if (self->table[index]) {
+            Py_XDECREF(self->table[index]->demand);
+            PyMem_Free(self->table[index]);
+            self->table[index] = NULL;
+        }
+    }
+    while (self->retiring.count) {
+        forget_action(self, self->retiring.items[--self->retiring.count]);
+    }
+    self->actions = self->works.count = self->ended.count = 0;
+    for (int index = 0; index < self->resource_count; index++) {
+        self->resources[index].count = 0;
+    }
+    sleeps_free(&self->sleeps);
+}
+
+static void
+discard(Actions *self)
+{
+    clear_actions(self);
+    for (int index = 0; index < self->resource_count; index++) {
+        PyMem_Free(self->resources[index].users);
+    }
+    PyMem_Free(self->resources);
+    PyMem_Free(self->speeds);
+    PyMem_Free(self->changed.items);
+    PyMem_Free(self->near.items);
+    PyMem_Free(self->alive.items);
+    PyMem_Free(self->table);
+    ActionList *lists[] = {&self->works, &self->ended, &self->retiring, &self->concerned, &self->growing};
+    for (size_t index = 0; index < sizeof lists / sizeof *lists; index++) {
+        PyMem_Free(lists[index]->items);
+    }
+    routes_free(&self->routes);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+PyTypeObject actions_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "batprotocol.simulator.actions._actions.Actions",
+    .tp_doc = "Actions(capacities, speeds, corrected)\n--\n\nAll that is under way, and what it uses.",
+    .tp_basicsize = sizeof(Actions),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = create,
+    .tp_dealloc = (destructor)discard,
+    .tp_methods = actions_methods,
+    .tp_getset = actions_attributes,
+};
+
+/* The module */
+
+static int
+execute(PyObject *module)
+{
+    if (expect_main_interpreter("native actions") < 0 || PyType_Ready(&demand_type) < 0 ||
+        PyType_Ready(&actions_type) < 0 || PyModule_AddObjectRef(module, "Demand", (PyObject *)&demand_type) < 0) {
+        return -1;
+    }
+    return PyModule_AddObjectRef(module, "Actions", (PyObject *)&actions_type);
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, execute},
+    MAIN_INTERPRETER_ONLY
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "batprotocol.simulator.actions._actions",
+    .m_doc = "What is under way in a simulation. Private: use batprotocol.simulator.",
+    .m_size = 0,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC
+PyInit__actions(void)
+{
+    return PyModuleDef_Init(&definition);
+}

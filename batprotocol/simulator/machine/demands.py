@@ -1,0 +1,48 @@
+"""What messages and tasks take of the machine: made once for each host, and for equal work on equal hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Final
+
+from batprotocol.simulator.actions.demand import PythonDemand
+
+__all__ = ["Demands"]
+
+_MOST_HOSTS: Final = 1 << 16
+"""Of all tasks that are remembered: a demand takes memory for each of its hosts."""
+
+
+class Demands:
+    """What is remembered, for one machine and for copies of it. One that was pickled begins anew.
+
+    Attributes:
+        messages: what the transfer of a message to the master takes, by host.
+    """
+
+    __slots__ = ("_hosts", "_tasks", "messages")
+
+    def __init__(self) -> None:
+        self.messages: dict[int, PythonDemand] = {}
+        self._tasks: dict[tuple[int, Hashable], tuple[object, tuple[int, ...], PythonDemand]] = {}
+        self._hosts = 0
+
+    def find(self, profile: object, key: Hashable) -> tuple[tuple[int, ...], PythonDemand] | None:
+        """The hosts and the demand of a profile in this place; None if they are not known."""
+        found = self._tasks.get((id(profile), key))
+        return None if found is None else found[1:]
+
+    def remember(self, profile: object, key: Hashable, hosts: tuple[int, ...], demand: PythonDemand) -> None:
+        """Keep the demand of a profile in this place, which is on these hosts."""
+        self._hosts += len(hosts)
+        if self._hosts > _MOST_HOSTS:
+            self._tasks.clear()
+            self._hosts = len(hosts)
+        self._tasks[id(profile), key] = profile, hosts, demand  # a profile that is kept keeps its id
+
+    def __getstate__(self) -> tuple[()]:
+        """What is pickled: nothing, as it is quickly found again."""
+        return ()
+
+    def __setstate__(self, state: tuple[()]) -> None:
+        self.__init__()  # type: ignore[misc]
