@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,9 @@ def test_no_file_that_is_written_by_hand_is_long() -> None:
     kept = [path for folder in ("batprotocol", "examples", "tests", "tools") for path in (ROOT / folder).rglob("*")]
     written = [path for path in kept if path.suffix in (".py", ".c", ".h") and path.is_file()]
     assert [str(path.relative_to(ROOT)) for path in written if len(path.read_text().splitlines()) > 500] == []
+
+
+def test_no_two_files_of_tests_have_the_same_name() -> None:
+    """pytest would refuse to read the second one, but only where both are asked for."""
+    names = Counter(path.name for path in (ROOT / "tests").rglob("test_*.py"))
+    assert [name for name, count in names.items() if count > 1] == []
