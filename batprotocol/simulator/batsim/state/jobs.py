@@ -68,7 +68,7 @@ class SimulatedJob:
         self.return_code = 0
         self.allocation = ""
         self.hosts: tuple[int, ...] = ()
-        self.energy = 0.0 if is_registered else -1.0
+        self.energy: float | None = 0.0 if is_registered else -1.0  # an object: compiled, a float has 53 bits
         self._energy_before = (0.0, 0.0)
 
     def begin(self, reports: Reports) -> None:
