@@ -134,8 +134,8 @@ class Sharing:
     def load(self, resource: int) -> float:
         """What all together take of a resource in a second."""
         total = 0.0
-        for work, weights in self._resources[resource].users.items():
-            for weight in weights:
+        for work, weights in reversed(self._resources[resource].users.items()):  # as SimGrid adds
+            for weight in reversed(weights):
                 total += weight * work.rate
         return total
 

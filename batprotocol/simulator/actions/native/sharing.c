@@ -85,13 +85,14 @@ leave(Actions *self, Action *work)
     }
 }
 
+/* The newest first, as SimGrid adds. */
 double
 load_of(const Resource *resource)
 {
     double total = 0.0;
-    for (int index = 0; index < resource->count; index++) {
+    for (int index = resource->count - 1; index >= 0; index--) {
         const User *user = &resource->users[index];
-        for (int part = user->first; part < user->last; part++) {
+        for (int part = user->last - 1; part >= user->first; part--) {
             total += user->work->demand->weight[part] * user->work->rate;
         }
     }
