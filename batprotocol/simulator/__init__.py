@@ -11,14 +11,18 @@ writes down what is said (`recording`), `copying` makes copies of a simulation, 
 inputs to its results.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from batprotocol.simulator.batsim.simulator import Simulator
 from batprotocol.simulator.inputs import *
 from batprotocol.simulator.inputs import __all__ as _inputs
-from batprotocol.simulator.peers import connect, load_library
 from batprotocol.simulator.recording import Recorder
 from batprotocol.simulator.results import *
 from batprotocol.simulator.results import __all__ as _results
 from batprotocol.simulator.simulating import DecisionComponent, Player, simulate
+
+if TYPE_CHECKING:
+    from batprotocol.simulator.peers import connect, load_library
 
 __all__ = [
     "DecisionComponent",
@@ -31,3 +35,13 @@ __all__ = [
     *_inputs,
     *_results,
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What needs ZeroMQ, or loads libraries, is imported when it is wanted: most simulations do without."""
+    if name not in ("connect", "load_library"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from batprotocol.simulator import peers
+
+    globals()[name] = found = getattr(peers, name)
+    return found

@@ -13,8 +13,6 @@ import click
 from batprotocol.cli.terminal.text import printable
 from batprotocol.edc import Scheduler, loading
 from batprotocol.edc.faults import show_own
-from batprotocol.policies import by_name
-from batprotocol.policies.names import PolicyNameError, named
 from batprotocol.signals import Interrupts
 
 __all__ = ["as_file", "as_usage", "is_policy", "load", "pinned", "telling_of_signals", "telling_whose_fault"]
@@ -22,8 +20,20 @@ __all__ = ["as_file", "as_usage", "is_policy", "load", "pinned", "telling_of_sig
 
 def load(target: str) -> type[Scheduler]:
     """The class that `path/to/file.py:Class` names, or the policy of that name."""
+    if is_policy(target):
+        return _policy(target)
     with as_usage():
-        return named(target) if is_policy(target) else loading.load(target)
+        return loading.load(target)
+
+
+def _policy(name: str) -> type[Scheduler]:
+    """The policy of this name. What knows them all is imported when one is wanted."""
+    from batprotocol.policies.names import PolicyNameError, named
+
+    try:
+        return named(name)
+    except PolicyNameError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def is_policy(target: str) -> bool:
@@ -35,8 +45,9 @@ def as_file(target: str) -> str:
     """A scheduler as FILE:CLASS, for those who know nothing of policies."""
     if not is_policy(target):
         return target
-    with as_usage():
-        named(target)
+    from batprotocol.policies import by_name
+
+    _policy(target)
     return f"{by_name.__file__}:{target}"
 
 
@@ -45,7 +56,7 @@ def as_usage() -> Iterator[None]:
     """What was named on the command line is not there: the command line is wrong."""
     try:
         yield
-    except (loading.LoadError, PolicyNameError) as error:
+    except loading.LoadError as error:
         raise click.UsageError(str(error)) from None
 
 

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from rich.console import Console
 
+from batprotocol import simulator
 from batprotocol.cli.bridge.ends import old_scheduler
 from batprotocol.cli.new.scheduler import example_scheduler
 from batprotocol.cli.run.scheduler import load, telling_whose_fault
@@ -34,8 +35,6 @@ from batprotocol.simulator import (
     Recorder,
     Result,
     Workload,
-    connect,
-    load_library,
     named_workload,
     platform_for,
     read_platform,
@@ -187,9 +186,9 @@ def _scheduler(
     if endpoint is not None and protocol is not None:
         return old_scheduler(stack, endpoint, protocol, old, timeout)
     if endpoint is not None:
-        return stack.enter_context(connect(endpoint, timeout=timeout))
+        return stack.enter_context(simulator.connect(endpoint, timeout=timeout))
     if library is not None:
-        return stack.enter_context(load_library(library))
+        return stack.enter_context(simulator.load_library(library))
     return example_scheduler()() if target is None else load(target)()
 
 
