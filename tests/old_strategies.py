@@ -10,7 +10,7 @@ from batprotocol.legacy.json import events as e
 from batprotocol.legacy.json.values import Job, JobProfile, JobProgress, Resource
 from batprotocol.legacy.json.versions import EVENTS, EventRow, Version
 from batprotocol.legacy.text import events as t
-from batprotocol.legacy.text.codec import STAMPS, Stamp
+from batprotocol.legacy.text.stamps import STAMPS, Stamp
 
 numbers = st.floats(0, 1e12) | st.integers(0, 2**40).map(float)
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\uf8ff"), max_size=8)
@@ -103,7 +103,10 @@ def json_messages(draw: st.DrawFn, version: Version) -> e.Message:
     return e.Message(draw(numbers), tuple(events), draw(extras))
 
 
-job_ids = st.text("abw0123!_./:", min_size=1, max_size=8)
+times = st.integers(0, 10**15).map(lambda micros: float(f"{micros / 1e6:.6f}"))
+"""What text can say: six digits behind the point."""
+workloads = st.text("abw0123_./é", min_size=1, max_size=8)
+singles = st.lists(st.integers(0, 10**9 - 1).map(str), min_size=1, max_size=3).map(",".join)
 machines = st.lists(
     st.tuples(st.integers(0, 99), st.integers(0, 9)).map(lambda pair: f"{pair[0]}-{pair[0] + pair[1]}")
     | st.integers(0, 10**9 - 1).map(str),
@@ -112,18 +115,27 @@ machines = st.lists(
 ).map(",".join)
 
 
-def text_events(stamp: Stamp) -> st.SearchStrategy[t.Event]:
-    """An event of a stamp."""
+def text_events(stamp: Stamp, version: int) -> st.SearchStrategy[t.Event]:
+    """An event of a stamp in a version."""
     fields = stamp.value.__struct_fields__[1:]
+    job_ids = st.integers(0, 10**9 - 1).map(str)
+    if version >= 2:
+        job_ids = st.builds("{}!{}".format, workloads, job_ids)
+    hosts = machines if version else singles
+    one = st.integers(0, 10**9 - 1).map(str)
     of = {
         "job_id": job_ids,
-        "machines": machines,
+        "machines": one if stamp.letter in "Pp" and not version else hosts,
         "pstate": st.integers(0, 10**9 - 1),
-        "time": numbers,
-        "consumed_energy": numbers,
-        "allocations": st.lists(st.builds(t.Allocation, job_ids, machines), min_size=1, max_size=3).map(tuple),
+        "time": times,
+        "consumed_energy": times,
+        "allocations": st.lists(st.builds(t.Allocation, job_ids, hosts), min_size=1, max_size=3).map(tuple),
+        "submitter": workloads,
+        "nb_res": st.integers(0, 10**9 - 1),
+        "processing_time": times,
+        "expected_time": times,
     }
-    return st.builds(stamp.value, numbers, **{name: of[name] for name in fields})
+    return st.builds(stamp.value, times, **{name: of[name] for name in fields})
 
 
 @st.composite
@@ -131,5 +143,5 @@ def text_messages(draw: st.DrawFn) -> t.Message:
     """A message of any version."""
     version = draw(st.integers(0, 3))
     stamps = [stamp for stamp in STAMPS if stamp.since <= version]
-    events = draw(st.lists(st.sampled_from(stamps).flatmap(text_events), min_size=1, max_size=4))
-    return t.Message(version, draw(numbers), tuple(events))
+    events = draw(st.lists(st.sampled_from(stamps).flatmap(lambda each: text_events(each, version)), min_size=1))
+    return t.Message(version, draw(times), tuple(events))

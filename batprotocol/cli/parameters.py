@@ -123,12 +123,14 @@ def old_protocol(context: click.Context, parameter: click.Parameter, name: str |
     if name is None:
         return None
     from batprotocol.legacy.json.versions import version_of
-    from batprotocol.legacy.wire import is_text
+    from batprotocol.legacy.wire import is_text, text_version
 
     try:
+        if is_text(name) and text_version(name) is None:
+            raise click.BadParameter("which version of text? 'text-0' to 'text-3'.", context, parameter)
         return name if is_text(name) or version_of(name) else None
     except ValueError as error:
-        raise click.BadParameter(f"{error}, or 'text-3'.", context, parameter) from None
+        raise click.BadParameter(f"{error}, or 'text-0' to 'text-3'.", context, parameter) from None
 
 
 def seconds(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:

@@ -18,7 +18,15 @@ from batprotocol.legacy.json.values import Job, JobProfile, types_of
 if TYPE_CHECKING:
     from redis import Redis
 
-__all__ = ["JobStore", "connect_redis", "decode_job", "decode_profile", "encode_job", "encode_profile"]
+__all__ = [
+    "JobStore",
+    "connect_redis",
+    "decode_job",
+    "decode_profile",
+    "encode_job",
+    "encode_profile",
+    "store_of_workload",
+]
 
 
 def decode_job(data: bytes | str) -> Job:
@@ -84,7 +92,7 @@ class JobStore:
     """
 
     def __init__(self, values: MutableMapping[str, bytes], prefix: str = "default") -> None:
-        self._values = values
+        self.values = values
         self.prefix = prefix
 
     def _key(self, kind: str, name: str) -> str:
@@ -92,26 +100,26 @@ class JobStore:
 
     def job(self, job_id: str) -> Job | None:
         """The job of this name, None if there is none. `DecodeError` if what is there is no job."""
-        found = self._values.get(self._key("job_", job_id))
+        found = self.values.get(self._key("job_", job_id))
         return None if found is None else decode_job(found)
 
     def put_job(self, job: Job) -> None:
         """Keep a job, by its id."""
-        self._values[self._key("job_", str(job.id))] = encode_job(job)
+        self.values[self._key("job_", str(job.id))] = encode_job(job)
 
     def profile(self, profile_id: str) -> JobProfile | None:
         """The profile `workload!name`, None if there is none. `DecodeError` if what is there is no profile."""
-        found = self._values.get(self._key("profile_", profile_id))
+        found = self.values.get(self._key("profile_", profile_id))
         return None if found is None else decode_profile(found)
 
     def put_profile(self, profile_id: str, profile: JobProfile) -> None:
         """Keep a profile, by its name `workload!name`."""
-        self._values[self._key("profile_", profile_id)] = encode_profile(profile)
+        self.values[self._key("profile_", profile_id)] = encode_profile(profile)
 
     @property
     def nb_res(self) -> int | None:
         """How many hosts there are, None if that is not written. `DecodeError` if it is no number."""
-        found = self._values.get(self._key("", "nb_res"))
+        found = self.values.get(self._key("", "nb_res"))
         if found is None:
             return None
         text = found if isinstance(found, str) else str(found, "ascii", "replace")
@@ -121,7 +129,37 @@ class JobStore:
 
     @nb_res.setter
     def nb_res(self, number: int) -> None:
-        self._values[self._key("", "nb_res")] = b"%d" % number
+        self.values[self._key("", "nb_res")] = b"%d" % number
+
+
+def store_of_workload(path: str, workload: str = "w0") -> JobStore:
+    """The jobs and profiles of a workload file, which versions 0 and 1 of text have from there, and not from Redis.
+
+    Args:
+        path: the file, as Batsim 1 and those before it read it.
+        workload: what the workload is called.
+
+    Raises:
+        OSError: there is no such file.
+        DecodeError: it is no workload.
+    """
+    with open(path, "rb") as file:
+        whole = _object(file.read())
+    store = JobStore({}, workload)
+    jobs, profiles, count = whole.get("jobs"), whole.get("profiles"), whole.get("nb_res")
+    if not isinstance(jobs, list) or not isinstance(profiles, dict):
+        raise DecodeError("expected jobs and profiles")
+    for index, job in enumerate(jobs):
+        if not isinstance(job, dict):
+            raise DecodeError("expected an object", f"jobs[{index}]")
+        store.put_job(decode_job(_written({**job, "id": f"{workload}!{job.get('id')}"})))
+    for name, profile in profiles.items():
+        if not isinstance(profile, dict):
+            raise DecodeError("expected an object", f"profiles.{name}")
+        store.put_profile(f"{workload}!{name}", JobProfile(profile))
+    if type(count) is int and count > 0:
+        store.nb_res = count
+    return store
 
 
 class _RedisValues(MutableMapping[str, bytes]):

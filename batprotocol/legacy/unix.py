@@ -17,7 +17,7 @@ from select import select
 from typing import Final
 
 from batprotocol.errors import DecodeError, PeerGone, PeerSilent
-from batprotocol.legacy.text.codec import Stream
+from batprotocol.legacy.text.framing import Stream
 from batprotocol.sockets.endpoints import refuse_bad_endpoint
 from batprotocol.sockets.requester import PATIENCE
 

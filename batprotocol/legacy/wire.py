@@ -9,14 +9,15 @@ import re
 import sys
 from typing import TypeAlias
 
-from batprotocol.errors import DecodeError, EncodeError, shown
+from batprotocol.errors import EncodeError, shown
 from batprotocol.legacy.json import codec as json_codec
 from batprotocol.legacy.json import events as json_events
 from batprotocol.legacy.json.versions import EVENTS
 from batprotocol.legacy.text import codec as text_codec
 from batprotocol.legacy.text import events as text_events
+from batprotocol.legacy.text.framing import decode_frame
 
-__all__ = ["Message", "decode", "detect", "encode", "is_text"]
+__all__ = ["Message", "decode", "detect", "encode", "is_text", "text_version"]
 
 Message: TypeAlias = json_events.Message | text_events.Message
 """A message of either."""
@@ -33,12 +34,17 @@ def is_text(version: str) -> bool:
     return _TEXT_VERSION.fullmatch(version) is not None
 
 
+def text_version(version: str) -> int | None:
+    """The number in the name of a version of the text protocol; None for "text", which is any, and for JSON's."""
+    return int(version[-1]) if is_text(version) and version != "text" else None
+
+
 def decode(data: bytes, version: str = "4.2", *, strict: bool = False) -> Message:
     """Read a message of an older protocol.
 
     Args:
         data: the bytes; of the text protocol, without the size before them or with it.
-        version: "4.2.1", "1.4.0" and so on, or "text-3".
+        version: "4.2.1", "1.4.0" and so on, or "text-0" to "text-3", or "text", which is any of these.
         strict: whether what this version does not have is refused, see `json.codec.decode` and `text.codec.decode`.
 
     Raises:
@@ -50,12 +56,8 @@ def decode(data: bytes, version: str = "4.2", *, strict: bool = False) -> Messag
     """
     if not is_text(version):
         return json_codec.decode(data, version, strict=strict)
-    if _is_framed(data):
-        return text_codec.decode_frame(data, strict=strict)
-    message = text_codec.decode(data, strict=strict)
-    if strict and version != "text" and version != f"text-{message.version}":
-        raise DecodeError(f"expected version {version[-1]}, found {message.version}", "version", 0)
-    return message
+    read = decode_frame if _is_framed(data) else text_codec.decode
+    return read(data, text_version(version), strict=strict)
 
 
 def encode(message: Message, version: str = "4.2") -> bytes:
@@ -72,7 +74,7 @@ def encode(message: Message, version: str = "4.2") -> bytes:
     if is_text(version):
         if not isinstance(message, text_events.Message):
             raise EncodeError(f"expected a message of the text protocol, got {shown(message)}")
-        return text_codec.encode(message)
+        return text_codec.encode(message, text_version(version))
     if not isinstance(message, json_events.Message):
         raise EncodeError(f"expected a message of the JSON protocol, got {shown(message)}")
     return json_codec.encode(message, version)

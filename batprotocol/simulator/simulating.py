@@ -66,7 +66,9 @@ def simulate(
     Args:
         platform: the hosts, as a value or SimGrid's file.
         workloads: what is submitted, one or several, as values or files (Batsim's JSON, the archive's SWF).
-        scheduler: a `batprotocol.edc.Scheduler`, or anything with the methods of `DecisionComponent`.
+        scheduler: a `batprotocol.edc.Scheduler`, or anything with the methods of `DecisionComponent`. If it has the
+            attributes `is_told_at_once` and `says_nothing`, the simulator takes its time as the older Batsims did, see
+            `Simulator`.
         external_events: what happens besides, as values or files.
         energy: whether energy is measured, which needs the wattages of all hosts.
         rules: the rule set that both sides are checked with.
@@ -120,6 +122,8 @@ def simulate(
         corrected=corrected,
         observer=Observers(watching),
         init=init,
+        at_once=bool(getattr(scheduler, "is_told_at_once", False)),
+        says_nothing=str(getattr(scheduler, "says_nothing", "")),
     )
     try:
         was_stopped = _play(simulator, scheduler, on_turn)

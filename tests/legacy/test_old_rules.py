@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from commands import run_here
-from old_runs import CORPUS, OldRun, old_run, old_runs, verdicts
+from old_runs import CORPUS, OldRun, conversation_of, old_run, old_runs, text_verdicts, verdicts
 
 from batprotocol.legacy.conversation import CATALOGUE, RULE_SETS, Conversation, check, rule_set_for, rule_set_of
 
@@ -39,7 +39,6 @@ BEGINS = {
 # Where Batsim did not survive what was not the fault of the reply: the script left the job waiting for ever.
 LEFT_WAITING = {
     "SET_RESOURCE_STATE/state_12abc",
-    "SET_RESOURCE_STATE/energy_negative_pstate",
     *(
         f"SUBMIT_JOB/{case}"
         for case in ("ok", "id_int", "walltime_-1", "subtime_future", "static_workload_profile", "with_inline_profile")
@@ -126,7 +125,7 @@ def test_what_goes_wrong_in_runs_is_told_where_the_messages_tell() -> None:
     }
 
 
-def test_each_rule_of_json_is_broken_by_a_verdict_a_run_or_here() -> None:
+def test_each_rule_is_broken_by_a_verdict_a_run_or_here() -> None:
     broken = {violation.rule for run in old_runs() for violation in check([data for _, data in run.messages])}
     for version in BEGINS:
         for verdict in verdicts(version):
@@ -134,7 +133,10 @@ def test_each_rule_of_json_is_broken_by_a_verdict_a_run_or_here() -> None:
             for message in (begins(version, verdict["case"]), NOTHING, SUBMITTED):
                 conversation.feed(message)
             broken |= {violation.rule for violation in conversation.feed(*frames(verdict["reply"]))}
-    assert set(CATALOGUE.rules) - broken == set(MORE)
+    for version in range(4):
+        for verdict in text_verdicts(version):
+            broken |= {violation.rule for violation in conversation_of(version, verdict)[1]}
+    assert set(CATALOGUE.rules) - broken <= set(MORE)
 
 
 def reply(*events: tuple[float, str, dict[str, Any]]) -> bytes:
@@ -179,9 +181,15 @@ def test_what_the_verdicts_leave_out(rule: str) -> None:
         (b"3:10|10:J:w!1=0|10:R:w!1", ["job.not-submitted"]),
         (b"3:10|10:n:5", ["call.past"]),
         (b"3:10|11:N", []),
-        (b"3:10|11:n:20", ["message.time"]),
+        (b"3:0|11:n:20", []),
+        (b"3:10|4:n:20", ["message.time"]),
         (b"3:10|9:R:w!1|8:R:w!2", ["message.order"]),
         (b"3:10|10:X", ["message.form"]),
+        (b"whatever|10:N", ["message.odd"]),
+        (b"3:10|10:S:w!3", ["event.unknown"]),
+        (b"3:10|10:J:w!1=0,0", ["alloc.twice"]),
+        (b"3:10|10:J:w!1=0;w!2=0", ["alloc.shared"]),
+        (b"3:10|1e300:R:w!1", ["message.time"]),
     ],
 )
 def test_conversations_in_text(said: bytes, rules: list[str]) -> None:
@@ -243,5 +251,7 @@ def test_the_command_tells_the_fields_of_each_version() -> None:
     assert "storage_mapping" not in one
     assert "SUBMIT_JOB" not in run_here("schema", "--protocol", "4.2").out
     assert "WLOAD!JID1=MID1" in run_here("schema", "--protocol", "text-3", "J").out
-    assert run_here("schema", "--protocol", "text-0", "J").status == 2
+    assert "content: JID1=MID1" in run_here("schema", "--protocol", "text-1", "J").out
+    assert run_here("schema", "--protocol", "text-0", "R").status == 2
+    assert "no Batsim that speaks text says it" in run_here("schema", "--protocol", "text-3", "Q").out
     assert run_here("schema", "--protocol", "9", "J").status == 2

@@ -280,7 +280,7 @@ REFUSED = [
     ("<platform/>", 1, "lacks the attribute version"),
     ('<platform version="4.1">\n<zone id="z"/></platform>', 2, "lacks the attribute routing"),
     ('<platform version="4.1"><config><prop id="cpu/maxmin" value="1"/></config></platform>', 1, "'cpu/maxmin'"),
-    (zone("", "Vivaldi"), 1, "the routing 'Vivaldi' is not supported"),
+    (zone("", "Wifi"), 1, "the routing 'Wifi' is not supported"),
     (zone("\n<peer id='p'/>"), 2, "<peer> is not supported"),
     (zone("text"), 1, "expected elements only"),
     (zone(HOST + '\n<host id="n1" speed="1f"/>'), 2, "'n1' is taken"),

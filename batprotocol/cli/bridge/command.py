@@ -9,9 +9,16 @@ import click
 
 from batprotocol.cli.parameters import old_protocol, timeout_option
 
-__all__ = ["bridge", "old_options"]
+__all__ = ["bridge", "jobs_option", "old_options", "redis_option"]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+redis_option = click.option(
+    "--redis",
+    metavar="HOST:PORT[,PREFIX]",
+    help="Jobs are told through this Redis server, as text-2 and text-3 need it; needs batprotocol[redis].",
+)
 
 
 def old_options(command: _Command) -> _Command:
@@ -20,14 +27,18 @@ def old_options(command: _Command) -> _Command:
         click.option("--enable-dynamic-jobs", is_flag=True, help="An older scheduler may register jobs."),
         click.option("--acknowledge-dynamic-jobs", is_flag=True, help="... and is told when they are submitted."),
         click.option("--forward-profiles-on-submission", is_flag=True, help="An older scheduler is told the profiles."),
-        click.option(
-            "--redis",
-            metavar="HOST:PORT,PREFIX",
-            help="Jobs are told through this Redis server, as text needs it; needs batprotocol[redis].",
-        ),
+        redis_option,
     ):
         command = option(command)
     return command
+
+
+jobs_option = click.option(
+    "--jobs",
+    metavar="FILE",
+    type=click.Path(readable=False, path_type=str),
+    help="The workload file of a Batsim that speaks text-0 or text-1: what jobs ask for is there, and is not said.",
+)
 
 
 def _end(context: click.Context, parameter: click.Parameter, text: str) -> tuple[str, str | None]:
@@ -42,6 +53,7 @@ def _end(context: click.Context, parameter: click.Parameter, text: str) -> tuple
 @click.option("--batsim", metavar="ENDPOINT[,PROTOCOL]", required=True, callback=_end, help="Where Batsim connects to.")
 @click.option("--edc", metavar="ENDPOINT[,PROTOCOL]", required=True, callback=_end, help="Where the scheduler listens.")
 @old_options
+@jobs_option
 @timeout_option
 @click.option(
     "--record",
@@ -54,9 +66,12 @@ def _end(context: click.Context, parameter: click.Parameter, text: str) -> tuple
 def bridge(context: click.Context, /, **options: Any) -> None:
     """Let a Batsim and a scheduler of different versions speak with each other, for one simulation.
 
-    PROTOCOL is 5, which is today's and the default, a version from 1.0 to 4.2, or text-3. Over ZeroMQ, Batsim connects
-    to its ENDPOINT and the scheduler listens at its own, as they always do. With text, ENDPOINT is the path of a Unix
-    socket, unix:PATH: the scheduler connects to it, and Batsim listens there.
+    PROTOCOL is 5, which is today's and the default, a version from 1.0 to 4.2, or text-0 to text-3. Over ZeroMQ, Batsim
+    connects to its ENDPOINT and the scheduler listens at its own, as they always do. With text, ENDPOINT is the path of
+    a Unix socket, unix:PATH: the scheduler connects to it, and Batsim listens there.
+
+    Text says of a job its name only. What it asks for is in Redis with text-2 and text-3, where PREFIX is the absolute
+    path of the socket unless told otherwise, and in the workload file (--jobs) with text-0 and text-1.
 
     In the end, what could not be carried is told on standard error: which event, which field, and what was done
     instead.
@@ -65,7 +80,8 @@ def bridge(context: click.Context, /, **options: Any) -> None:
     Examples:
       batproto bridge --batsim 'tcp://*:28000' --edc tcp://127.0.0.1:28001,4.2
       batproto bridge --batsim 'tcp://*:28000,4.2' --edc tcp://127.0.0.1:28001
-      batproto bridge --batsim 'tcp://*:28000' --edc unix:/tmp/bat_socket,text-3 --redis 127.0.0.1:6379,default
+      batproto bridge --batsim 'tcp://*:28000' --edc unix:/tmp/bat_socket,text-3 --redis 127.0.0.1:6379
+      batproto bridge --batsim unix:/tmp/bat_socket,text-1 --edc tcp://127.0.0.1:28001 --jobs workload.json
     """
     from batprotocol.cli.bridge import ends as work
 

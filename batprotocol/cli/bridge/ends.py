@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from batprotocol.cli.terminal.text import printable
-from batprotocol.errors import ProtocolError
+from batprotocol.errors import DecodeError, ProtocolError
 from batprotocol.model import Message
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def bridge(
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
         wait = interrupts.check
-        one = stack.enter_context(_batsim(*batsim, timeout, wait, _store(old)))
+        one = stack.enter_context(_batsim(*batsim, old, timeout, wait))
         if record is not None:
             one.recorder = stack.enter_context(Recorder(record))
         reports = [one.report]
@@ -89,6 +89,7 @@ def drive_old(
     scheduler: Scheduler,
     endpoint: str,
     protocol: str,
+    old: Mapping[str, Any],
     interrupts: Interrupts,
     init: str | None,
     timeout: float | None,
@@ -107,11 +108,11 @@ def drive_old(
             on_wait()
 
     with ExitStack() as stack:
-        one = stack.enter_context(_batsim(endpoint, protocol, timeout, look_around, None))
+        one = stack.enter_context(_batsim(endpoint, protocol, old, timeout, look_around))
         if record is not None:
             one.recorder = stack.enter_context(Recorder(record))
         if on_bound is not None:
-            on_bound(getattr(one, "endpoint", endpoint))
+            on_bound(getattr(one, "endpoint", None) or _path(endpoint))
         try:
             drive(one, Judged(scheduler, init=init))
         finally:
@@ -132,17 +133,19 @@ def old_scheduler(
     """The end that an older scheduler is at."""
     from batprotocol.legacy.bridge import OldScheduler, TextScheduler
     from batprotocol.legacy.translate import Options
-    from batprotocol.legacy.wire import is_text
+    from batprotocol.legacy.wire import text_version
 
-    store = _store(old)
-    if is_text(protocol):
+    version = text_version(protocol)
+    if version is not None:
         path = _path(endpoint)
-        return stack.enter_context(TextScheduler(path, _needed(store), timeout=timeout, on_wait=on_wait))
+        text_store = _redis_of_text(old, path) if version >= 2 else None
+        return stack.enter_context(TextScheduler(path, text_store, version, timeout=timeout, on_wait=on_wait))
+    store = _store(old, "default")
     options = Options(
         dynamic=bool(old.get("enable_dynamic_jobs")),
         acknowledge=bool(old.get("acknowledge_dynamic_jobs")),
         forward_profiles=bool(old.get("forward_profiles_on_submission")),
-        redis=_redis(old),
+        redis=_redis(old, "default"),
     )
     end = OldScheduler(endpoint, protocol, options, store=store, timeout=timeout, on_wait=on_wait)
     return stack.enter_context(end)
@@ -151,18 +154,21 @@ def old_scheduler(
 def _batsim(
     endpoint: str,
     protocol: str | None,
+    old: Mapping[str, Any],
     timeout: float | None,
     on_wait: Callable[[], None],
-    store: JobStore | None,
 ) -> Batsim:
     from batprotocol.legacy.bridge import NewBatsim, OldBatsim, TextBatsim
-    from batprotocol.legacy.wire import is_text
+    from batprotocol.legacy.wire import text_version
 
     if protocol is None:
         return NewBatsim(endpoint, timeout=timeout, on_wait=on_wait)
-    if is_text(protocol):
-        return TextBatsim(_path(endpoint), _needed(store), timeout=timeout, on_wait=on_wait)
-    return OldBatsim(endpoint, protocol, store=store, timeout=timeout, on_wait=on_wait)
+    version = text_version(protocol)
+    if version is None:
+        return OldBatsim(endpoint, protocol, store=_store(old, "default"), timeout=timeout, on_wait=on_wait)
+    path = _path(endpoint)
+    store = _redis_of_text(old, path) if version >= 2 else _jobs_of_text(old, version)
+    return TextBatsim(path, store, version, timeout=timeout, on_wait=on_wait)
 
 
 def _path(endpoint: str) -> str:
@@ -172,25 +178,42 @@ def _path(endpoint: str) -> str:
     raise click.UsageError(f"text is spoken over a Unix socket, unix:PATH, and not at {endpoint!r}")
 
 
-def _redis(old: Mapping[str, Any]) -> tuple[str, int, str] | None:
+def _redis(old: Mapping[str, Any], prefix: str) -> tuple[str, int, str] | None:
     given = old.get("redis")
     if given is None:
         return None
-    address, _, prefix = given.partition(",")
+    address, _, said = given.partition(",")
     host, _, port = address.rpartition(":")
     if not port.isdecimal() or not host:
         raise click.UsageError(f"expected HOST:PORT or HOST:PORT,PREFIX for --redis, got {given!r}")
-    return host, int(port), prefix or "default"
+    return host, int(port), said or prefix
 
 
-def _store(old: Mapping[str, Any]) -> JobStore | None:
+def _store(old: Mapping[str, Any], prefix: str) -> JobStore | None:
     from batprotocol.legacy.store import connect_redis
 
-    found = _redis(old)
+    found = _redis(old, prefix)
     return None if found is None else connect_redis(*found)
 
 
-def _needed(store: JobStore | None) -> JobStore:
+def _redis_of_text(old: Mapping[str, Any], path: str) -> JobStore:
+    """Where a Batsim of text-2 or text-3 has its jobs, under the absolute path of its socket."""
+    store = _store(old, os.path.abspath(path))
     if store is None:
-        raise ProtocolError("what jobs ask for is not said in text: give --redis HOST:PORT,PREFIX")
+        raise click.UsageError("what jobs ask for is not said in text: give --redis HOST:PORT[,PREFIX]")
     return store
+
+
+def _jobs_of_text(old: Mapping[str, Any], version: int) -> JobStore:
+    """The jobs of the workload file, which a Batsim of text-0 or text-1 does not tell."""
+    from batprotocol.legacy.store import store_of_workload
+
+    path = old.get("jobs")
+    if path is None:
+        raise click.UsageError(f"what jobs ask for is not said in text-{version}: give its workload, --jobs FILE")
+    try:
+        return store_of_workload(path)
+    except OSError as error:
+        raise ProtocolError(f"{path}: {error.strerror}") from None
+    except DecodeError as error:
+        raise ProtocolError(f"{path}: {error}") from None

@@ -58,10 +58,11 @@ def _json(data: bytes, kind: str, strict: bool) -> tuple[Any, Any]:
 def _text(data: bytes, kind: str, strict: bool) -> tuple[Any, Any]:
     import msgspec
 
-    from batprotocol.legacy.text import codec
+    from batprotocol.legacy.text import codec, framing
+    from batprotocol.legacy.text.stamps import STAMPS
 
-    message = codec.decode_frame(data, strict=strict) if kind == "frame" else codec.decode(data, strict=strict)
-    stamps = {stamp.value: stamp.letter for stamp in codec.STAMPS}
+    message = framing.decode_frame(data, strict=strict) if kind == "frame" else codec.decode(data, strict=strict)
+    stamps = {stamp.value: stamp.letter for stamp in STAMPS}
     events = []
     for event in message.events:
         fields: dict[str, Any] = msgspec.to_builtins(event)

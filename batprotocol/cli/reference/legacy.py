@@ -11,8 +11,8 @@ import msgspec
 
 from batprotocol.cli.terminal.text import Piece
 from batprotocol.legacy.json.versions import EventRow, Version, rows_of, version_of
-from batprotocol.legacy.text.codec import STAMPS, Stamp
-from batprotocol.legacy.wire import is_text
+from batprotocol.legacy.text.stamps import STAMPS, Stamp
+from batprotocol.legacy.wire import is_text, text_version
 from batprotocol.model import Direction
 
 __all__ = ["describe", "names", "overview"]
@@ -30,7 +30,8 @@ def names(protocol: str) -> tuple[str, ...]:
 
 
 def _text_version(protocol: str) -> int:
-    return int(protocol[-1]) if protocol[-1].isdigit() else 3
+    version = text_version(protocol)
+    return 3 if version is None else version
 
 
 def overview(protocol: str) -> Iterator[Line]:
@@ -56,13 +57,13 @@ def _title(row: EventRow | Stamp) -> str:
 def describe(protocol: str, name: str) -> Iterator[Line]:
     """An event: who says it, since when, and its fields with what they mean."""
     if is_text(protocol):
-        yield from _stamp(next(stamp for stamp in STAMPS if stamp.letter == name))
+        yield from _stamp(next(stamp for stamp in STAMPS if stamp.letter == name), _text_version(protocol))
         return
     version = version_of(protocol)
     yield from _event(rows_of(version)[name], version)
 
 
-def _stamp(stamp: Stamp) -> Iterator[Line]:
+def _stamp(stamp: Stamp, version: int) -> Iterator[Line]:
     sides = " and ".join(_SIDES[side] for side in stamp.directions)
     yield [
         ("heading", "stamp "),
@@ -70,7 +71,10 @@ def _stamp(stamp: Stamp) -> Iterator[Line]:
         ("", f": an event that {sides} may send, since {stamp.since}"),
     ]
     yield [("detail", f"  {_title(stamp)}")]
-    yield [("", "  content: "), ("type", stamp.content or "none")]
+    content = stamp.content if version >= 2 else stamp.content.replace("WLOAD!", "")
+    yield [("", "  content: "), ("type", content or "none")]
+    if not stamp.is_said:
+        yield [("detail", "  documented, but no Batsim that speaks text says it")]
 
 
 def _event(row: EventRow, version: Version) -> Iterator[Line]:

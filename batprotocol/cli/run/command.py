@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from batprotocol.cli.bridge.command import jobs_option, redis_option
 from batprotocol.cli.parameters import WithCommand, complete_scheduler, old_protocol, timeout_option
 
 __all__ = ["library", "run"]
@@ -51,8 +52,10 @@ def library(target: str, init: str, format: str, record: str | None, verbose: bo
     "--protocol",
     metavar="VERSION",
     callback=old_protocol,
-    help="Speak with a Batsim of an older version: 1.0 to 4.2, or text-3.",
+    help="Speak with a Batsim of an older version: 1.0 to 4.2, or text-0 to text-3 (ENDPOINT is unix:PATH then).",
 )
+@redis_option
+@jobs_option
 @click.option("--pin", is_flag=True, help="Keep the scheduler and COMMAND on one core: twice as fast or more.")
 @click.option("-v", "--verbose", is_flag=True, help="Show what the scheduler logs for information, too.")
 @click.pass_context
@@ -67,6 +70,8 @@ def run(
     record: str | None,
     in_process: bool,
     protocol: str | None,
+    redis: str | None,
+    jobs: str | None,
     pin: bool,
     verbose: bool,
 ) -> None:
@@ -89,8 +94,12 @@ def run(
       batproto run scheduler.py:FCFS
       batproto run --pin scheduler.py:FCFS -- batsim -p platform.xml -w workload.json \\
           --edc-socket-str {endpoint} ""
+      batproto run --protocol text-3 --redis 127.0.0.1:6379 --endpoint unix:/tmp/bat_socket scheduler.py:FCFS
       batproto run --in-process scheduler.py:FCFS -- batsim -p platform.xml -w workload.json
     """
+    if protocol is None and (redis is not None or jobs is not None):
+        option = "--jobs" if redis is None else "--redis"
+        raise click.UsageError(f"{option} is for a Batsim of an older version: give --protocol, too", context)
     if in_process:
         from batprotocol.cli.run import in_process as inside
 
@@ -113,5 +122,6 @@ def run(
         verbose=verbose,
         command=command,
         protocol=protocol,
+        old={"redis": redis, "jobs": jobs},
     )
     context.exit(status)

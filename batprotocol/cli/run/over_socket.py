@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from typing import Any
 
 import click
 
@@ -40,6 +41,7 @@ def run(
     verbose: bool,
     command: Sequence[str],
     protocol: str | None = None,
+    old: Mapping[str, Any] | None = None,
 ) -> int:
     """Run a scheduler, and the command that simulates for it if there is one; the exit status.
 
@@ -53,6 +55,7 @@ def run(
         pin: keep the scheduler and the command on one core.
         verbose: show all that the scheduler logs.
         protocol: the version of an older protocol that Batsim speaks, or None.
+        old: where a Batsim that speaks text has its jobs; see `bridge.command`.
         command: the command and its arguments, with `{endpoint}` and `{init}` to be filled in; may be empty.
     """
     if endpoint == "":
@@ -81,7 +84,7 @@ def run(
                         scheduler, bound, format, interrupts, init, DEFAULT_RULE_SET, timeout, record, ready, wait
                     )
                 else:
-                    drive_old(scheduler, bound, protocol, interrupts, init, timeout, record, ready, wait)
+                    drive_old(scheduler, bound, protocol, old or {}, interrupts, init, timeout, record, ready, wait)
                 if other:
                     with telling_of_signals(interrupts, f"after the simulation: {other.name} is ended"):
                         status = other.status_in_the_end(interrupts)

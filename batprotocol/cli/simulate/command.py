@@ -55,7 +55,7 @@ __all__ = ["simulate"]
     "--protocol",
     metavar="VERSION",
     callback=old_protocol,
-    help="With --endpoint: simulate for a scheduler of that older version: 1.0 to 4.2, or text-3.",
+    help="With --endpoint: simulate for a scheduler of that older version: 1.0 to 4.2, or text-0 to text-3.",
 )
 @old_options
 @timeout_option
@@ -122,6 +122,7 @@ def simulate(
       batproto simulate scheduler.py:FCFS -p platform.xml -w log.swf.gz --energy
       batproto simulate --endpoint tcp://127.0.0.1:28000 --record run.tar.xz
       batproto simulate --endpoint tcp://127.0.0.1:28000 --protocol 4.2 -w workload.json
+      batproto simulate --endpoint unix:/tmp/bat_socket --protocol text-1 -w workload.json
     """
     from batprotocol.cli.simulate import simulation as work
 

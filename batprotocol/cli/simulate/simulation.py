@@ -111,6 +111,8 @@ def run(
         if workload.skipped:
             left_out = "1 job is" if workload.skipped == 1 else f"{workload.skipped:,} jobs are"
             console_output.remark(workload.filename, f"{left_out} left out, without a run time or processors")
+        if workload.is_older:
+            console_output.remark(workload.filename, "it has profiles of Batsim 1 to 4, which are read as today's")
     hosts = _platform(
         platform, given, bool(workloads), energy, roles, master, _fewest(mmax, mmax_workload, given), host_limit
     )
@@ -225,6 +227,8 @@ class _Watched:
     def __init__(self, component: Scheduler, meter: _Meter) -> None:
         self._component = component
         self._meter = meter
+        self.is_told_at_once = getattr(component, "is_told_at_once", False)
+        self.says_nothing = getattr(component, "says_nothing", "")
 
     def hello(self, text: str) -> Message:
         message = self._component.hello(text)

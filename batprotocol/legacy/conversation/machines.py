@@ -32,10 +32,10 @@ class Machines:
         """Whether a host does not compute, because it sleeps, or is on its way."""
         return host in self._moving or self.sleeps_in(host, self._now.get(host, 0))
 
-    def fault_of(self, host: int, pstate: int, major: int) -> str | None:
+    def fault_of(self, host: int, pstate: int) -> str | None:
         """Why a host cannot be brought into a power state, None if it can."""
         count = self.counts.get(host)
-        if count is not None and (pstate >= count or (pstate < 0 and major >= 3)):
+        if count is not None and not 0 <= pstate < count:
             return f"the host {host} has {count} power states, and none is {pstate}"
         rests = host not in self._moving and self.sleeps_in(host, self._now.get(host, 0))
         if rests and (self.sleeps_in(host, pstate) or pstate in self.passing.get(host, ())):

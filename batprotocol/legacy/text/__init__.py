@@ -1,4 +1,5 @@
-"""Text over Unix sockets, the protocol before Batsim 1: the events of its fourteen stamps, and the codec.
+"""Text over Unix sockets, the protocol before Batsim 1: the events of its sixteen stamps, and the codec.
 
-What the jobs ask for is not said here: it is in Redis (`batprotocol.legacy.store`).
+`stamps` has the table, `lenient` what Batsim takes besides, `framing` the size before each message. What the jobs ask
+for is not said here: it is in Redis (`batprotocol.legacy.store`), or in the workload file.
 """

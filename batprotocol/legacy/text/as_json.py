@@ -1,32 +1,56 @@
-"""What is said in text in the words of JSON 1.x, and back: for rules and translations, which then need be written once.
+"""What is said in text in the words of JSON 1.x, and back: for translations, which then need be written once.
 
-What is lost: the order of machines, and several allocations or several `N` in one event. Jobs and hosts are not told in
-text, so a `SimulationBegins` holds none, and a `JobSubmitted` its name only.
+What is lost: the order of machines, and several allocations in one event. Jobs and hosts are not told in text, so a
+`SimulationBegins` holds none, and a `JobSubmitted` its name only. A scheduler's `N` is an `OtherEvent` of this name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from batprotocol.legacy.json import events as j
 from batprotocol.legacy.text import events as t
-from batprotocol.model import format_hosts, parse_hosts
+from batprotocol.legacy.text.stamps import BY_VALUE
+from batprotocol.model import Direction, format_hosts, parse_hosts
 
-__all__ = ["from_json", "to_json"]
+__all__ = ["NOP", "from_json", "to_json"]
+
+NOP: Final = "NOP"
+"""What a scheduler's `N` is called: Batsim waits until its time, and does nothing then."""
 
 
-def to_json(message: t.Message) -> j.Message:
+def to_json(message: t.Message, direction: Direction | None = None) -> j.Message:
     """A message in text, in the words of JSON.
+
+    Args:
+        message: the message.
+        direction: who says it, None: as far as its stamps tell, and else Batsim. The time of a scheduler's message is
+            that of its last event, as Batsim looks at no other.
 
     >>> to_json(t.Message(3, 1.0, [t.JobRejection(1.0, "w0!1")])).events
     (RejectJob(timestamp=1.0, job_id='w0!1', extra={}, beside={}),)
+    >>> to_json(t.Message(3, 2.0, [t.Nop(1.5)])).events
+    (RequestedCall(timestamp=1.5, extra={}, beside={}),)
     """
-    return j.Message(message.now, tuple(each for event in message.events for each in _to_json(event)))
+    if direction is None:
+        direction = _direction(message)
+    is_batsim = direction is Direction.BATSIM_TO_EDC
+    now = message.now if is_batsim else max(event.timestamp for event in message.events)
+    return j.Message(now, tuple(each for event in message.events for each in _to_json(event, is_batsim)))
 
 
-def _to_json(event: t.Event) -> Iterator[j.Event]:
+def _direction(message: t.Message) -> Direction:
+    said = [BY_VALUE[type(event)].directions for event in message.events]
+    certain = next((directions for directions in said if len(directions) == 1), (Direction.BATSIM_TO_EDC,))
+    return certain[0]
+
+
+def _to_json(event: t.Event, is_batsim: bool) -> Iterator[j.Event]:
     time = event.timestamp
     match event:
+        case t.Nop():
+            yield j.RequestedCall(time) if is_batsim else j.OtherEvent(time, NOP, {})
         case t.JobSubmission():
             yield j.JobSubmitted(time, event.job_id)
         case t.JobCompletion():
@@ -53,10 +77,14 @@ def _to_json(event: t.Event) -> Iterator[j.Event]:
             yield j.Notify(time, "event_machine_unavailable", extra={"resources": format_hosts(event.machines)})
         case t.MachinesRepaired():
             yield j.Notify(time, "event_machine_available", extra={"resources": format_hosts(event.machines)})
+        case _:
+            yield j.OtherEvent(time, type(event).__name__, {})
 
 
 def from_json(message: j.Message, version: int = 3) -> tuple[t.Message, list[j.Event]]:
-    """A message in the words of JSON, in text; and the events that text has no stamp for.
+    """A message in the words of JSON, in text; and the events that this version of text has no stamp for.
+
+    If nothing is left, there is an `N` at the time of the message.
 
     >>> from_json(j.Message(1.0, [j.RequestedCall(1.0), j.SetJobMetadata(1.0, "w0!1", "x")]))[0].events
     (Nop(timestamp=1.0),)
@@ -64,47 +92,53 @@ def from_json(message: j.Message, version: int = 3) -> tuple[t.Message, list[j.E
     found: list[t.Event] = []
     left: list[j.Event] = []
     for event in message.events:
-        said = _from_json(event)
-        if said is None:
+        said = [each for each in _from_json(event, version) if BY_VALUE[type(each)].since <= version]
+        found += said
+        if not said:
             left.append(event)
-        else:
-            found.append(said)
     return t.Message(version, message.now, tuple(found) or (t.Nop(message.now),)), left
 
 
-def _machines(hosts: str) -> str:
-    return ",".join(str(parse_hosts(hosts)).split())
+def _machines(hosts: str, version: int = 3) -> str:
+    """Machines in ascending order, which version 0 wants one by one."""
+    return ",".join(map(str, parse_hosts(hosts)) if version == 0 else str(parse_hosts(hosts)).split())
 
 
-def _from_json(event: j.Event) -> t.Event | None:
+def _from_json(event: j.Event, version: int) -> Iterator[t.Event]:
     time = event.timestamp
     match event:
         case j.JobSubmitted():
-            return t.JobSubmission(time, event.job_id)
+            yield t.JobSubmission(time, event.job_id)
         case j.JobCompleted():
-            return t.JobCompletion(time, event.job_id)
+            yield t.JobCompletion(time, event.job_id)
         case j.ExecuteJob():
-            return t.JobAllocation(time, (t.Allocation(event.job_id, _machines(event.alloc)),))
+            yield t.JobAllocation(time, (t.Allocation(event.job_id, _machines(event.alloc, version)),))
         case j.SetResourceState():
-            return t.PStateRequest(time, _machines(event.resources), int(event.state))
+            for machines in _groups(event.resources, version):
+                yield t.PStateRequest(time, machines, int(event.state))
         case j.ResourceStateChanged():
-            return t.PStateChanged(time, _machines(event.resources), int(event.state))
+            for machines in _groups(event.resources, version):
+                yield t.PStateChanged(time, machines, int(event.state))
         case j.RejectJob():
-            return t.JobRejection(time, event.job_id)
+            yield t.JobRejection(time, event.job_id)
         case j.CallMeLater():
-            return t.NopMeLater(time, event.time)
+            yield t.NopMeLater(time, event.time)
         case j.QueryRequest():
-            return t.EnergyRequest(time)
+            yield t.EnergyRequest(time)
         case j.QueryReply() if event.consumed_energy is not None:
-            return t.Energy(time, event.consumed_energy)
+            yield t.Energy(time, event.consumed_energy)
         case j.SimulationBegins():
-            return t.SimulationBegins(time)
+            yield t.SimulationBegins(time)
         case j.SimulationEnds():
-            return t.SimulationEnds(time)
-        case j.RequestedCall():
-            return t.Nop(time)
+            yield t.SimulationEnds(time)
+        case j.RequestedCall() | j.OtherEvent(type="NOP"):
+            yield t.Nop(time)
         case j.Notify(type="event_machine_unavailable"):
-            return t.MachinesFailed(time, _machines(str(event.extra.get("resources", ""))))
+            yield t.MachinesFailed(time, _machines(str(event.extra.get("resources", ""))))
         case j.Notify(type="event_machine_available"):
-            return t.MachinesRepaired(time, _machines(str(event.extra.get("resources", ""))))
-    return None
+            yield t.MachinesRepaired(time, _machines(str(event.extra.get("resources", ""))))
+
+
+def _groups(hosts: str, version: int) -> list[str]:
+    machines = _machines(hosts, version)
+    return machines.split(",") if version == 0 else [machines]

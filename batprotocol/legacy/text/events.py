@@ -1,4 +1,4 @@
-"""The events of the text protocol, one for each of its fourteen stamps, and the message.
+"""The events of the text protocol, one for each of its sixteen stamps, and the message.
 
 Sets of machines stay the wire's text until someone asks for them. It must not know of bytes.
 """
@@ -34,6 +34,8 @@ __all__ = [
     "PStateRequest",
     "SimulationBegins",
     "SimulationEnds",
+    "WaitingTime",
+    "WaitingTimeQuery",
     "machines_of",
 ]
 
@@ -98,7 +100,8 @@ class JobSubmission(_OfJob, frozen=True):
     """Batsim, stamp S: a job was submitted.
 
     Args:
-        job_id: the job, `workload!job`; what it asks for is in Redis.
+        job_id: the job, `workload!number`, and its number alone in versions 0 and 1. What it asks for is in Redis, and
+            there in the workload file.
     """
 
 
@@ -106,7 +109,7 @@ class JobCompletion(_OfJob, frozen=True):
     """Batsim, stamp C: a job has ended.
 
     Args:
-        job_id: the job, `workload!job`.
+        job_id: the job, `workload!number`, and its number alone in versions 0 and 1.
     """
 
 
@@ -114,7 +117,7 @@ class Allocation(Value, frozen=True):
     """The machines of one job.
 
     Args:
-        job_id: the job, `workload!job`.
+        job_id: the job, `workload!number`, and its number alone in versions 0 and 1.
         machines: `1,2,0,3` or `0-3`, in the order of the executors.
     """
 
@@ -157,7 +160,7 @@ class JobRejection(_OfJob, frozen=True):
     """Scheduler, stamp R: this job will not be executed.
 
     Args:
-        job_id: the job, `workload!job`.
+        job_id: the job, `workload!number`, and its number alone in versions 0 and 1.
     """
 
 
@@ -209,13 +212,44 @@ class MachinesRepaired(_OfMachines, frozen=True):
     """
 
 
+class WaitingTimeQuery(Event, frozen=True):
+    """Batsim, stamp Q: how long would such a job have to wait? It is in the sources of version 3, and was never said.
+
+    Args:
+        submitter: who asks.
+        nb_res: how many machines the job would ask for.
+        processing_time: how many seconds it would run.
+    """
+
+    submitter: str
+    nb_res: int
+    processing_time: float
+
+
+class WaitingTime(Event, frozen=True):
+    """Scheduler, stamp W: so long would such a job have to wait.
+
+    Args:
+        submitter: who asked.
+        nb_res: how many machines the job would ask for.
+        processing_time: how many seconds it would run.
+        expected_time: how many seconds it would wait.
+    """
+
+    submitter: str
+    nb_res: int
+    processing_time: float
+    expected_time: float
+
+
 class Message(Value, frozen=True):
     """The events of one turn, and its time.
 
     Args:
-        version: the version of the protocol, in [0,3].
-        now: the time at which it is sent, in simulated seconds.
-        events: the events, one at least, each with a `timestamp` <= `now`, in chronological order.
+        version: the version of the protocol that is said, in [0,3]. Batsim never looks at that of a scheduler.
+        now: the time at which it is sent, in simulated seconds. Batsim never looks at that of a scheduler.
+        events: the events, one at least, in chronological order. Batsim's are not later than `now`; a scheduler's are
+            not earlier than the `now` of the message that it answers, and Batsim waits until each.
 
     >>> Message(3, 2.0, [Nop(2.0)])
     Message(version=3, now=2.0, events=(Nop(timestamp=2.0),))

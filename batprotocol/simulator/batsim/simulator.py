@@ -35,6 +35,10 @@ class Simulator:
         observer: whom to tell what the result files hold.
         init: the initialization data.
         arguments: what the decision component is told of the command line.
+        at_once: whether the decision component is told what happens as soon as it has replied, as by Batsims before 3,
+            and not only when nothing else happens at the same time.
+        says_nothing: "waiting" if a reply without decisions takes Batsim as long as one decision, as in the first
+            versions of the text protocol, "leaving" if it is told and takes no time, as in the last ones.
 
     `begin` takes the hello and gives the first message, then `turn` takes each reply and gives the next message, until
     there is none. Between any two turns, a simulator can be copied (`copy.copy` and `copy.deepcopy` do the same) and
@@ -78,6 +82,8 @@ class Simulator:
         observer: Observer | None = None,
         init: str = "",
         arguments: Iterable[str] = (),
+        at_once: bool = False,
+        says_nothing: str = "",
     ) -> None:
         if energy:
             missing = next((host.name for host in platform.hosts if host.watts is None), None)
@@ -90,7 +96,7 @@ class Simulator:
         self._event_lists = tuple(each.named(f"ee{number}") for number, each in enumerate(external_events))
         given = tuple(arguments) or ("batprotocol", "simulate")
         self._arguments = (*given, "--energy-host") if energy and "--energy-host" not in given else given
-        self._options = (platform, energy, corrected or rules != DEFAULT_RULE_SET, observer)
+        self._options = (platform, energy, corrected or rules != DEFAULT_RULE_SET, observer, at_once, says_nothing)
         self._simulation: Simulation | None = None
         self._begun = False
         self.error: RuleViolation | None = None
@@ -127,7 +133,7 @@ class Simulator:
         self._note(self.conversation.hello(hello))
         (event,) = hello.events
         assert isinstance(event, EDCHelloEvent)
-        platform, energy, corrected, observer = self._options
+        platform, energy, corrected, observer, at_once, says_nothing = self._options
         self._begun = True
         setup = Setup(
             platform,
@@ -137,6 +143,8 @@ class Simulator:
             event.requested_simulation_features,
             corrected,
             is_batsim=self.conversation.rules == DEFAULT_RULE_SET,
+            at_once=at_once,
+            says_nothing=says_nothing,
         )
         self._simulation = assemble(setup, energy=energy, observer=observer)
         message = self.turn_judged(None)

@@ -7,9 +7,10 @@ fault before anything runs:
 - `read_platform`: `xml`, `elements` and `units` give what `platform_xml` makes hosts and zones of, those of clusters
   with `topologies`, under the settings of a `configuration`; `machines` then tells the master, computation and storage
   hosts apart and numbers them.
-- `read_workload`: jobs go into `columns`, or stay in a `job_file`; `json_stream`, `profiles_json`, `compact_json` and
-  `traces` serve `workload_json`, and `quick_floats` read numbers as Batsim does; `swf` reads the archive's format.
-  `reading` finds out which of them a file needs, `lublin` draws jobs by chance, and `windows` cuts parts out.
+- `read_workload`: jobs go into `columns`, or stay in a `job_file`; `json_stream`, `profiles_json` (with
+  `older_profiles`, those of Batsim 1 to 4), `compact_json` and `traces` serve `workload_json`, and `quick_floats` read
+  numbers as Batsim does; `swf` reads the archive's format. `reading` finds out which of them a file needs, `lublin`
+  draws jobs by chance, and `windows` cuts parts out.
 - `read_external_events`: `event_lists`, in the order of `unstable` unless corrected.
 """
 

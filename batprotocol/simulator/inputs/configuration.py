@@ -86,6 +86,7 @@ _HARMLESS: Final[Mapping[str, Callable[[str], bool]]] = {
     "host/solver": _only("fairbottleneck"),
     "maxmin/precision": _exactly(_WORK),
     "network/bandwidth-factor": _anything,
+    "network/coordinates": _boolean,
     "network/crosstraffic": _boolean,
     "network/latency-factor": _anything,
     "network/maxmin-selective-update": _boolean,
@@ -102,6 +103,12 @@ _HARMLESS: Final[Mapping[str, Callable[[str], bool]]] = {
 }
 """Settings that change nothing, with the values that do not."""
 
+_HYPHENATED: Final[Mapping[str, str]] = {
+    name.replace("-", "_"): name
+    for name in (*_HARMLESS, "network/TCP-gamma", "network/loopback-bw", "network/loopback-lat")
+}
+"""SimGrid wrote underscores until 2018, as in the platforms of Batsim 1 and 2: one name or the other."""
+
 
 def read_configuration(properties: Iterable[tuple[str, str]]) -> Configuration:
     """What settings mean; of two for one name, the first counts.
@@ -114,7 +121,7 @@ def read_configuration(properties: Iterable[tuple[str, str]]) -> Configuration:
     """
     settings: dict[str, str] = {}
     for name, value in properties:
-        settings.setdefault(name, value)
+        settings.setdefault(_HYPHENATED.get(name, name), value)
     gamma, bandwidth, latency = TCP_GAMMA, LOOPBACK.bandwidth, LOOPBACK.latency
     for name, value in settings.items():
         if name == "network/TCP-gamma":

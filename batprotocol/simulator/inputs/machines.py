@@ -166,8 +166,9 @@ def _made(host: DescribedHost, given: str, energy: bool) -> Host:
     watts: tuple[Watts, ...] | None = None
     watts_off: float | None = None
     try:
-        watts = _watts(properties.get("wattage_per_state"), len(host.speeds))
-        watts_off = _watt_number(properties["wattage_off"]) if "wattage_off" in properties else None
+        watts = _watts(_either(properties, "wattage_per_state", "watt_per_state"), len(host.speeds))
+        off = _either(properties, "wattage_off", "watt_off")
+        watts_off = None if off is None else _watt_number(off)
     except InputError:
         if energy:  # otherwise nobody looks at it, and a platform made for another purpose serves as well
             raise
@@ -195,6 +196,11 @@ def _made(host: DescribedHost, given: str, energy: bool) -> Host:
             if not made.speeds[pstate] > 0:
                 raise InputError(f"a computation host computes: the speed of power state {pstate} must be > 0", "speed")
     return made
+
+
+def _either(properties: dict[str, str], name: str, older: str) -> str | None:
+    """A property, which SimGrid called otherwise until 2021."""
+    return properties.get(name, properties.get(older))
 
 
 def _zone_properties(member: Member) -> dict[str, str]:

@@ -1,8 +1,8 @@
 """SimGrid's platform files (version 4.1): XML in, a `Platform` out.
 
-Understood are zones with the routings Full, Floyd, Dijkstra, DijkstraCache, Cluster and None, clusters of all
+Understood are zones with the routings Full, Floyd, Dijkstra, DijkstraCache, Cluster, Vivaldi and None, clusters of all
 topologies, cabinets, hosts, routers, links, backbones, routes and bypasses, and configurations that count or have no
-effect. Disks and coordinates are read and have no effect, as in Batsim. All else is refused by its name: profiles of
+effect. Disks and other coordinates are read and have no effect, as in Batsim. All else is refused by name: profiles of
 availability over time, other configurations, other zones...
 """
 
@@ -33,13 +33,14 @@ from batprotocol.simulator.inputs.topologies import (
 )
 from batprotocol.simulator.inputs.units import (
     parse_bandwidth,
+    parse_coordinates,
     parse_integer,
     parse_ranges,
     parse_speed,
     parse_time,
 )
 from batprotocol.simulator.inputs.xml import Element, read_elements
-from batprotocol.simulator.inputs.zones import ClusterZone, FullZone, LocalRoute, Member, Zone
+from batprotocol.simulator.inputs.zones import ClusterZone, FullZone, LocalRoute, Member, VivaldiZone, Zone
 
 __all__ = ["read_platform"]
 
@@ -50,6 +51,7 @@ _ZONES: dict[str, Callable[[str, Zone | None], Zone]] = {
     "dijkstracache": DijkstraZone,
     "cluster": ClusterZone,
     "none": Zone,
+    "vivaldi": VivaldiZone,
 }
 _VERSIONS = {"4": 4.0, "4.0": 4.0, "4.1": 4.1}
 
@@ -227,6 +229,7 @@ class _PlatformReader:
         speeds = tuple(_parsed(element, "speed", parse_speed, text=part) for part in element["speed"].split(","))
         cores = _parsed(element, "core", parse_integer) if "core" in element.attributes else 1
         pstate = _parsed(element, "pstate", parse_integer) if "pstate" in element.attributes else 0
+        self._place(member, element)
         self.hosts.append(DescribedHost(name, speeds, cores, pstate, properties, member, element.line))
         return member
 
@@ -235,7 +238,13 @@ class _PlatformReader:
         self._host(element, element["id"], element.properties)
 
     def begin_router(self, element: Element) -> None:
-        self._member(element["id"])
+        self._place(self._member(element["id"]), element)
+
+    def _place(self, member: Member, element: Element) -> None:
+        """Where a host or router is, which counts in zones with the routing Vivaldi only."""
+        if isinstance(self.zone, VivaldiZone):
+            text = element.attributes.get("coordinates", "")
+            self.zone.places[member] = _parsed(element, "coordinates", parse_coordinates, text=text)
 
     def _add_link(self, element: Element, name: str, bandwidth: float, latency: float, policy: str = "SHARED") -> _Hop:
         if not bandwidth > 0:

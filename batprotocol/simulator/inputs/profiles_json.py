@@ -22,6 +22,7 @@ from batprotocol.model import (
     TraceType,
 )
 from batprotocol.simulator.inputs.compact_json import compact_json
+from batprotocol.simulator.inputs.older_profiles import modern
 from batprotocol.simulator.inputs.workload import WorkloadProfile
 
 __all__ = ["MOST", "extra_data_of", "profile_of", "take"]
@@ -184,6 +185,8 @@ _BEYOND_BATSIM = frozenset({"ForkJoinCompositionProfile", "ParallelTaskMergeComp
 def profile_of(given: Any, *, compositions: bool = False) -> WorkloadProfile:
     """The profile that an object of a workload file describes. Unknown keys are ignored, as Batsim does.
 
+    Those of Batsim 1 to 4 are read, too, which Batsim 5 refuses.
+
     Args:
         given: the object.
         compositions: whether fork-join and merge profiles are read, too (key `profiles`, names); Batsim refuses them.
@@ -194,6 +197,9 @@ def profile_of(given: Any, *, compositions: bool = False) -> WorkloadProfile:
     if not isinstance(given, dict):
         raise InputError(f"expected an object, got {shown(given)}")
     kind = take(given, "type", is_string)
+    older = modern(given)
+    if older is not None:
+        given, kind = older, older["type"]
     make = _TYPES.get(kind)
     if make is None:
         raise InputError(f"{shown(kind)} is no type of profile; there are {', '.join(_TYPES)}", "type")

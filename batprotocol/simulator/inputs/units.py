@@ -9,7 +9,7 @@ from typing import Final
 
 from batprotocol.errors import InputError, shown
 
-__all__ = ["parse_bandwidth", "parse_integer", "parse_ranges", "parse_speed", "parse_time"]
+__all__ = ["parse_bandwidth", "parse_coordinates", "parse_integer", "parse_ranges", "parse_speed", "parse_time"]
 
 _NUMBER = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*(\S*)\s*", re.ASCII)
 _INTEGER = re.compile(r"\s*([0-9]{1,9})(?:\.0*)?\s*", re.ASCII)
@@ -96,6 +96,19 @@ def parse_integer(text: str) -> int:
     if found is None:
         raise InputError(f"expected an integer from 0 to 999999999, got {shown(text)}")
     return int(found[1])
+
+
+def parse_coordinates(text: str) -> tuple[float, float, float]:
+    """Three numbers: a place in the plane, and a height above it.
+
+    >>> parse_coordinates("1.5 -2 0")
+    (1.5, -2.0, 0.0)
+    """
+    parts = [_NUMBER.fullmatch(part) for part in text.split()] if len(text) <= 4 * _LONGEST else []
+    if len(parts) != 3 or not all(part and not part[2] and len(part[1]) <= _LONGEST for part in parts):
+        raise InputError(f"expected three numbers, got {shown(text)}")
+    x, y, height = (float(part[1]) for part in parts if part)
+    return x, y, height
 
 
 def parse_ranges(text: str, most: int) -> list[int]:

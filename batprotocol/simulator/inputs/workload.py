@@ -124,6 +124,8 @@ class Workload:
     """How many hosts the workload is made for (`nb_res`); what its largest job asks for unless told otherwise."""
     skipped: int = 0
     """How many jobs of its file are not in it, for they cannot run: some of the Parallel Workloads Archive's."""
+    is_older: bool = False
+    """Whether its file describes profiles as Batsim 1 to 4 did."""
 
     def __init__(
         self,

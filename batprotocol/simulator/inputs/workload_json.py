@@ -16,6 +16,7 @@ from batprotocol.model import TraceReplayProfile, TraceType
 from batprotocol.simulator.inputs.columns import JobColumns, JobRecord, JobTable
 from batprotocol.simulator.inputs.job_file import JobFile, Rows
 from batprotocol.simulator.inputs.json_stream import JsonStream
+from batprotocol.simulator.inputs.older_profiles import is_older
 from batprotocol.simulator.inputs.profiles_json import (
     extra_data_of,
     is_count,
@@ -65,6 +66,7 @@ def read_workload_json(
     try:
         profiles = _with_traces(reader.profiles, os.path.dirname(filename), corrected)
         made = Workload.of_columns(name, filename, profiles, reader.jobs, resource_count=reader.resource_count)
+        made.is_older = reader.is_older
         _refuse_smpi(made)
     except InputError as error:
         if error.file:
@@ -81,6 +83,7 @@ class _WorkloadReader:
         self.jobs = jobs
         self.profiles: dict[str, WorkloadProfile] = {}
         self.resource_count = 0
+        self.is_older = False
         self.seen: set[str] = set()
 
     def read(self) -> None:
@@ -122,6 +125,7 @@ class _WorkloadReader:
         for key in self.json.members("profiles"):
             place = f"profiles.{key}"
             given = self.json.value(place)
+            self.is_older = self.is_older or is_older(given)
             try:
                 self.profiles[local_name(key, self.name)] = profile_of(given, compositions=self.compositions)
             except InputError as error:

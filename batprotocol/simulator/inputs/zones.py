@@ -8,11 +8,12 @@ included. Zones that search for ways themselves are in `graphs`. This module mus
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from batprotocol.simulator.inputs.network import LOOPBACK, Link, Route
 
-__all__ = ["ClusterZone", "FullZone", "LocalRoute", "Member", "Zone", "find_route", "latency_after"]
+__all__ = ["ClusterZone", "FullZone", "LocalRoute", "Member", "VivaldiZone", "Zone", "find_route", "latency_after"]
 
 
 class Member:
@@ -125,6 +126,24 @@ class ClusterZone(Zone):
         if found is None:
             found = LocalRoute(tuple(dict.fromkeys(self.up.get(source, ()) + self.down.get(target, ()))))
         return found, latency_after(latency, found.links)
+
+
+class VivaldiZone(Zone):
+    """A zone in which hosts and routers have places, and no links between them (routing "Vivaldi").
+
+    A way takes as many milliseconds as they are apart in the plane, and as each of them is above it.
+    """
+
+    def __init__(self, name: str, parent: Zone | None = None) -> None:
+        super().__init__(name, parent)
+        self.places: dict[Member, tuple[float, float, float]] = {}
+
+    def local_route(self, source: Member, target: Member, latency: float) -> tuple[LocalRoute, float] | None:
+        if source.is_zone:
+            return None
+        (x, y, up), (other_x, other_y, down) = self.places[source], self.places[target]
+        distance = math.hypot(x - other_x, y - other_y) + abs(up) + abs(down)
+        return LocalRoute(()), latency + distance / 1000
 
 
 def latency_after(latency: float, links: tuple[Link, ...]) -> float:

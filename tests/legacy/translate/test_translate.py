@@ -264,7 +264,6 @@ LOST: list[tuple[e.Event, str, list[str]]] = [
     (e.ExecuteJob(0.0, "w0!1", "0", additional_io_job={"a": 1}), "EXECUTE_JOB", ["ExecuteJobEvent"]),
     (e.ExecuteJob(0.0, "w0!1", "0", mapping={"x": 1}), "EXECUTE_JOB", ["ExecuteJobEvent"]),
     (e.ExecuteJob(0.0, "w0!1", "3-1"), "EXECUTE_JOB", []),
-    (e.CallMeLater(0.0, 1.00005), "CALL_ME_LATER", ["CallMeLaterEvent"]),
     (e.KillJob(0.0, ("w0!1",)), "KILL_JOB", ["CallMeLaterEvent"]),
     (e.SetResourceState(0.0, "0", "x"), "SET_RESOURCE_STATE", []),
     (e.Query(0.0, {"processor_temperature_all": {}}), "QUERY", []),

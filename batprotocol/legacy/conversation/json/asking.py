@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from batprotocol.errors import shown
+from batprotocol.legacy.conversation.json.hosts import Unreadable, hosts_of
 from batprotocol.legacy.conversation.json.jobs import Unnamed, name_of
 from batprotocol.legacy.conversation.json.members import Members, text_of
-from batprotocol.legacy.conversation.numbers import Unreadable, hosts_of
 from batprotocol.legacy.conversation.state import JobRecord, State, Unfit
 
 __all__ = ["hosts", "job_named", "member", "name", "number", "text"]

@@ -7,10 +7,11 @@ from typing import Any
 
 from batprotocol.errors import shown
 from batprotocol.legacy.conversation.json.asking import hosts, job_named, member, text
+from batprotocol.legacy.conversation.json.hosts import Unreadable, hosts_of
 from batprotocol.legacy.conversation.json.members import Members
 from batprotocol.legacy.conversation.json.profiles import COMPOSED, SPREADING, fault_of
-from batprotocol.legacy.conversation.numbers import Unreadable, hosts_of, integer, is_int
 from batprotocol.legacy.conversation.state import JobRecord, State, Unfit
+from batprotocol.legacy.cpp import integer, is_int
 
 __all__ = ["execute"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from batprotocol.errors import shown
 from batprotocol.legacy.conversation.json.profiles import too_large
-from batprotocol.legacy.conversation.numbers import integer, is_int, printed
+from batprotocol.legacy.cpp import integer, is_int, printed
 
 __all__ = ["Unnamed", "fault_of_job", "name_of"]
 

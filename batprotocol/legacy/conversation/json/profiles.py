@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from batprotocol.errors import shown
-from batprotocol.legacy.conversation.numbers import is_int, printable, printed
+from batprotocol.legacy.cpp import is_int, printable, printed
 
 __all__ = ["COMPOSED", "SPREADING", "fault_of", "too_large"]
 

@@ -15,8 +15,8 @@ from batprotocol.legacy.conversation.json.asking import hosts, job_named, member
 from batprotocol.legacy.conversation.json.executing import execute
 from batprotocol.legacy.conversation.json.members import Members
 from batprotocol.legacy.conversation.json.registering import register_job, register_profile
-from batprotocol.legacy.conversation.numbers import integer, printable
 from batprotocol.legacy.conversation.state import State, Unfit
+from batprotocol.legacy.cpp import integer, printable
 
 __all__ = ["SAID", "SIZES"]
 
@@ -127,7 +127,7 @@ def _set_state(state: State, data: Members, path: str, time: float) -> None:
         state.report("hosts.odd-state", place, f"{shown(wanted)} is read as {pstate}")
     machines = state.machines
     for host in sorted(where):
-        fault = machines.fault_of(host, pstate, state.major)
+        fault = machines.fault_of(host, pstate)
         if fault is not None:
             raise Unfit("hosts.state", place, fault)
         if machines.sleeps_in(host, pstate) and state.is_busy(host) and time <= state.clock:

@@ -118,6 +118,8 @@ def _completed(to: Memory, event: e.JobCompleted) -> Iterable[model.Event]:
     states = model.FinalJobState.__members__
     by_status = {"SUCCESS": "COMPLETED_SUCCESSFULLY", "TIMEOUT": "COMPLETED_WALLTIME_REACHED"}
     name = event.job_state or by_status.get(event.status or "", "COMPLETED_FAILED")
+    if event.status == "TIMEOUT" and name == "COMPLETED_KILLED":  # as Batsim 1.0 calls a walltime
+        name = "COMPLETED_WALLTIME_REACHED"
     if name not in states:
         to.report.add("JOB_COMPLETED", "job_state", f"{name} is told as COMPLETED_FAILED")
         name = "COMPLETED_FAILED"

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from batprotocol import model
 from batprotocol.errors import HostSetError
-from batprotocol.legacy.conversation.numbers import integer
+from batprotocol.legacy.cpp import integer
 from batprotocol.legacy.json import events as e
 from batprotocol.legacy.json.values import Job, JobProfile
 from batprotocol.legacy.translate.batsim.memory import Memory

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from batprotocol import model
 from batprotocol.errors import HostSetError, shown
-from batprotocol.legacy.conversation.numbers import integer
+from batprotocol.legacy.cpp import integer
 from batprotocol.legacy.json import events as e
 from batprotocol.legacy.json.values import JobProfile
 from batprotocol.legacy.translate import words
@@ -19,6 +19,8 @@ from batprotocol.model import format_hosts, parse_hosts
 
 __all__ = ["DECISIONS"]
 
+_SOON: Final = 5e-4
+"""Seconds in which Batsim has surely not come to a call that is asked for."""
 _SPREAD: Final = model.PredefinedExecutorPlacementStrategy.SpreadOverHostsFirst
 
 
@@ -166,13 +168,17 @@ def _notify(to: Memory, event: e.Notify, time: float) -> Iterable[model.Event]:
 
 
 def _call(to: Memory, event: e.CallMeLater, time: float) -> Iterable[model.Event]:
-    when = words.milliseconds(event.time)
-    if abs(when / 1000 - event.time) > 1e-9:
-        to.report.add("CALL_ME_LATER", "timestamp", "calls come at whole milliseconds: it comes up to one later")
+    name, when = to.name("call"), int(event.time * 1000 + 1e-6)
+    if when / 1000 > max(to.now, time) + _SOON:
+        to.calls[name] = event.time  # it comes at the millisecond before, and is told as if it came then
+    else:
+        when = words.milliseconds(event.time)
+        if abs(when / 1000 - event.time) > 1e-9:
+            to.report.add("CALL_ME_LATER", "timestamp", "calls come at whole milliseconds: it comes up to one later")
     trigger = model.OneShot(when, model.TimeUnit.Millisecond)
     if when % 1000 == 0:
         trigger = model.OneShot(when // 1000)
-    yield model.CallMeLaterEvent(timestamp=time, call_me_later_id=to.name("call"), when=trigger)
+    yield model.CallMeLaterEvent(timestamp=time, call_me_later_id=name, when=trigger)
 
 
 def _set_state(to: Memory, event: e.SetResourceState, time: float) -> Iterable[model.Event]:

@@ -68,6 +68,8 @@ class Memory:
         """The power states that a host has on its way from one to another only."""
         self.pstates: dict[int, int] = {}
         self.killing: dict[str, int] = {}
+        self.calls: dict[str, float] = {}
+        """When calls are wanted that today's Batsim can only give at the millisecond before."""
         self.hosts = ""
         self.finished = False
         self.pending: list[e.Event] = []

@@ -138,13 +138,16 @@ def _completed(to: Memory, event: model.JobCompletedEvent) -> Iterable[e.Event]:
     killed = state == model.FinalJobState.COMPLETED_KILLED
     if killed and version < (2,):  # JOB_KILLED tells of it
         return ()
+    reason, name = "Killed, as asked" if killed else "", _STATES[state]
+    if version < (1, 2) and state == model.FinalJobState.COMPLETED_WALLTIME_REACHED:
+        reason, name = "Walltime reached", "COMPLETED_KILLED"
     said = e.JobCompleted(
         event.timestamp,
         job_id,
         status=_STATUSES.get(state, "FAILED") if version < (2,) else None,
-        job_state=_STATES[state],
+        job_state=name,
         return_code=event.return_code if version >= (1, 1) else None,
-        kill_reason="Killed, as asked" if killed else "",
+        kill_reason=reason,
         alloc=alloc if version >= (2,) else None,
     )
     return (said,)
@@ -176,7 +179,8 @@ def _probed(to: Memory, event: model.ProbeDataEmittedEvent) -> Iterable[e.Event]
 
 def _called(to: Memory, event: model.RequestedCallEvent) -> Iterable[e.Event]:
     if not event.call_me_later_id.startswith(f"{OURS}wake"):
-        yield e.RequestedCall(event.timestamp)
+        to.now = max(to.now, to.calls.pop(event.call_me_later_id, 0.0))
+        yield e.RequestedCall(to.now)
 
 
 def _ends(to: Memory, event: model.SimulationEndsEvent) -> Iterable[e.Event]:

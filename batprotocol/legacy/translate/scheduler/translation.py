@@ -92,7 +92,7 @@ class ToOldScheduler:
                 time = min(max(time, last), memory.now)
                 said[index] = replace(each, timestamp=time)
             last = time
-        return e.Message(message.now, tuple(said))
+        return e.Message(memory.now, tuple(said))
 
     def say(self, message: e.Message | None) -> model.Message:
         """The reply for Batsim: what the scheduler answered, None if it was not asked."""

@@ -9,6 +9,7 @@ from batprotocol.simulator.batsim.state.messages import (
     AllEventsInjected,
     AllJobsSubmitted,
     Greeting,
+    Nothing,
     Occurred,
     Ready,
     Submitted,
@@ -21,6 +22,7 @@ from batprotocol.steps.counting import step
 __all__ = ["Injector", "Submitter"]
 
 _READY: Final = Ready()
+_NOTHING: Final = Nothing()
 _GREET: Final = 0
 _WOKEN: Final = 1
 _GROUP_SENT: Final = 2
@@ -42,7 +44,8 @@ class Submitter(Actor):
         are_jobs: which of the two.
 
     The time that it compares with is the one when it last woke, and not the one when its last group was delivered, so
-    that delays do not add up.
+    that delays do not add up. Where all is told at once (`Setup.at_once`), it submits one after the other, and compares
+    with the time of delivery, as Batsims before 3 did.
     """
 
     __slots__ = ("_are_jobs", "_items", "_next", "_step", "_upcoming", "_waited", "_woken")
@@ -68,7 +71,7 @@ class Submitter(Actor):
         if step == _READ:
             simulator.reports.first_submission()
         if step in (_WOKEN, _READ):
-            group = self._group()
+            group = self._group(simulator.setup.at_once)
             if group:
                 self._step = _GROUP_SENT
                 queue.post(self, simulator.desk.mailbox, Submitted(group) if self._are_jobs else Occurred(group))
@@ -76,6 +79,11 @@ class Submitter(Actor):
             step = _GROUP_SENT
         if step == _GROUP_SENT:
             self._step = _WOKEN
+            if self._upcoming is not None and simulator.setup.at_once:
+                self._woken = queue.now
+                if self._upcoming[0] <= queue.now:
+                    self.run(simulator)
+                    return
             if self._upcoming is not None:
                 self._waited = True
                 queue.sleep(self, self._upcoming[0] - self._woken)
@@ -93,8 +101,8 @@ class Submitter(Actor):
             return False
         return self._waited or bool(upcoming[0] <= self._woken)
 
-    def _group(self) -> list[Any]:
-        """What is due now. What was slept for is, whatever the clock says."""
+    def _group(self, only_one: bool) -> list[Any]:
+        """What is due now, or the first of it. What was slept for is, whatever the clock says."""
         group: list[Any] = []
         items, end, woken, upcoming = self._items, len(self._items), self._woken, self._upcoming
         while upcoming is not None and (upcoming[0] <= woken or self._waited):
@@ -103,6 +111,8 @@ class Submitter(Actor):
             self._waited = False
             self._next += 1
             upcoming = items[self._next] if self._next < end else None
+            if only_one:
+                break
         self._upcoming = upcoming
         return group
 
@@ -140,7 +150,15 @@ class Injector(Listener):
                 return
             self._next = place + 1
             queue.post(self, simulator.desk.mailbox, event)
-        elif not self._sleeps(self._now, queue):
+        elif self._sleeps(self._now, queue):
+            return
+        elif place == 0 and simulator.setup.says_nothing:
+            self._next = 1
+            if simulator.setup.says_nothing == "waiting":
+                queue.post(self, simulator.desk.mailbox, _NOTHING)
+            else:
+                queue.leave(self, simulator.desk.mailbox, _NOTHING)
+        else:
             queue.bequeath(self, simulator.desk.mailbox, _READY)
 
     def _sleeps(self, time: float, queue: Queue) -> bool:

@@ -30,6 +30,7 @@ from batprotocol.simulator.batsim.state.messages import (
     Greeting,
     JobEnded,
     JobsKilled,
+    Nothing,
     Occurred,
     Ready,
     Stopped,
@@ -46,12 +47,16 @@ __all__ = ["OCCURRENCES", "submitted_event"]
 def _greeting(simulation: Simulation, message: Greeting) -> None:
     desk = simulation.desk
     desk.greetings_due -= 1
-    if desk.greetings_due == 0:  # the last of all submitters is there
+    if desk.greetings_due == 0 and not simulation.setup.at_once:  # the last of all submitters is there
         desk.events.append(beginning(simulation))
 
 
 def _ready(simulation: Simulation, message: Ready) -> None:
     simulation.desk.is_ready = True
+
+
+def _nothing(simulation: Simulation, message: Nothing) -> None:
+    """Nobody does anything."""
 
 
 def _submitted(simulation: Simulation, message: Submitted) -> None:
@@ -200,6 +205,7 @@ def _tell_switched(simulation: Simulation, request: SwitchRequest) -> None:
 OCCURRENCES: dict[type, Any] = {
     Greeting: _greeting,
     Ready: _ready,
+    Nothing: _nothing,
     Submitted: _submitted,
     AllJobsSubmitted: _all_submitted,
     Occurred: _occurred,

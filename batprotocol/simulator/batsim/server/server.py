@@ -1,7 +1,8 @@
 """Batsim's server: it takes one message at a time, and tells the decision component what has happened.
 
-It speaks when the reply to its last message has been received and nobody waits to be heard. What each message does is
-in `occurrences` (what happens in the simulation) and `decisions` (what the decision component wants).
+It speaks when the reply to its last message has been received and nobody waits to be heard, which Batsims before 3 did
+not look at (`Setup.at_once`). What each message does is in `occurrences` (what happens in the simulation) and
+`decisions` (what the decision component wants).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Server(Actor):
         elif step == _STARTING:
             self._step = _GOING_ON
             desk.todo.append(("spawn", (PeriodicActor(),)))
-            if not desk.greetings_due:
+            if simulator.setup.at_once or not desk.greetings_due:
                 desk.events.append(beginning(simulator))
         todo = desk.todo
         while todo:
@@ -54,15 +55,17 @@ class Server(Actor):
         if desk.is_ending:
             self._say_the_end(simulator)
             return
-        if desk.is_ready and self._step == _GOING_ON:
+        at_once = simulator.setup.at_once
+        if desk.is_ready and self._step == _GOING_ON and not at_once:
             self._step = _LOOKING
             simulator.queue.call(self)  # to find its own mailbox
             return
-        if desk.is_ready and not desk.mailbox.inbox and not desk.greetings_due:
-            if desk.events:
+        if desk.is_ready:
+            nobody_waits = not desk.mailbox.inbox and not desk.greetings_due
+            if desk.events and (nobody_waits or at_once):
                 self._tell(simulator)
                 return
-            if desk.is_done():
+            if nobody_waits and desk.is_done():
                 desk.end()
                 self._do(simulator, *todo.popleft())
                 return

@@ -18,6 +18,7 @@ __all__ = [
     "Greeting",
     "JobEnded",
     "JobsKilled",
+    "Nothing",
     "Occurred",
     "Ready",
     "Stopped",
@@ -53,6 +54,10 @@ class AllEventsInjected(msgspec.Struct, frozen=True):
 
 class Ready(msgspec.Struct, frozen=True):
     """All decisions of the last reply have been told."""
+
+
+class Nothing(msgspec.Struct, frozen=True):
+    """The last reply holds no decision, which schedulers that speak text say in so many words."""
 
 
 class JobEnded(msgspec.Struct, frozen=True):

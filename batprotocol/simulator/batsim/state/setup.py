@@ -24,17 +24,22 @@ class Setup:
         features: what it has asked for.
         corrected: whether what is sensible is done where what Batsim does looks unintended.
         is_batsim: whether only what that Batsim knows is known.
+        at_once: whether the decision component is told as soon as it has replied, as by Batsims before 3.
+        says_nothing: "" or how the server hears of a reply without decisions, as in text: "waiting", as of a decision,
+            or "leaving", so that it is over at once.
     """
 
     __slots__ = (
         "_host_names",
         "_static_ids",
         "arguments",
+        "at_once",
         "corrected",
         "event_lists",
         "features",
         "is_batsim",
         "platform",
+        "says_nothing",
         "workloads",
     )
 
@@ -47,6 +52,8 @@ class Setup:
         features: EDCRequestedSimulationFeatures,
         corrected: bool,
         is_batsim: bool,
+        at_once: bool = False,
+        says_nothing: str = "",
     ) -> None:
         self.platform = platform
         self.workloads = workloads
@@ -55,6 +62,8 @@ class Setup:
         self.features = features
         self.corrected = corrected
         self.is_batsim = is_batsim
+        self.at_once = at_once
+        self.says_nothing = says_nothing
         self._static_ids: frozenset[str] | None = None
         self._host_names: dict[str, int] | None = None
 

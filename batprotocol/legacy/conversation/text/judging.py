@@ -1,0 +1,218 @@
+"""What is said in text: what Batsim says is believed, what the scheduler says is judged as Batsim reads it.
+
+How many machines there are, how many a job asks for, whether energy is on and whether machines may be shared, is not
+said: what breaks on that, nobody can foresee from here.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from batprotocol.errors import DecodeError, shown
+from batprotocol.legacy.conversation.state import State
+from batprotocol.legacy.conversation.text.state import TextState, hosts_in
+from batprotocol.legacy.cpp import printable
+from batprotocol.legacy.text import events as t
+from batprotocol.legacy.text.codec import decode
+from batprotocol.legacy.text.framing import decode_frame
+from batprotocol.legacy.text.stamps import BY_VALUE
+from batprotocol.model import Direction
+
+__all__ = ["TextJudge"]
+
+
+def _is_framed(data: bytes) -> bool:
+    return len(data) > 4 and int.from_bytes(data[:4], sys.byteorder) == len(data) - 4
+
+
+class TextJudge:
+    """Judges messages in text.
+
+    Args:
+        rule_set: "text-0" to "text-3".
+        state: where violations are reported.
+    """
+
+    def __init__(self, rule_set: str, state: State) -> None:
+        self._state: Final = state
+        self._known: Final = TextState(int(rule_set[-1]))
+
+    def _read(self, data: bytes, strict: bool = False) -> t.Message:
+        return (decode_frame if _is_framed(data) else decode)(data, self._known.version, strict=strict)
+
+    # Batsim
+
+    def hear(self, data: bytes) -> None:
+        """Take what Batsim says. `DecodeError` if it is no message."""
+        known = self._known
+        message = self._read(data)
+        last = 0.0
+        for index, event in enumerate(message.events):
+            if not last <= event.timestamp <= message.now:
+                self._state.report("batsim.odd", f"events[{index}].timestamp", "it is not between the last one and now")
+            last = event.timestamp
+            take = _HEARD.get(type(event))
+            if take is not None:
+                take(self, event, f"events[{index}]")
+        known.step = _step_of(message) or known.step
+        known.clock, known.has_replied = message.now, False
+        known.machines.turn()
+
+    def _submitted(self, event: t.JobSubmission, path: str) -> None:
+        self._known.waiting.add(event.job_id)
+
+    def _completed(self, event: t.JobCompletion, path: str) -> None:
+        if self._known.running.pop(event.job_id, None) is None:
+            self._state.report("batsim.odd", path, f"there is no job {shown(event.job_id)} that could have ended")
+        self._known.ended.add(event.job_id)
+
+    def _changed(self, event: t.PStateChanged, path: str) -> None:
+        hosts = frozenset(hosts_in(t.machines_of(event.machines)))
+        if not self._known.machines.answered(hosts, event.pstate, event.timestamp):
+            self._state.report("batsim.odd", path, "nobody has asked for this power state")
+
+    def _called(self, event: t.Nop, path: str) -> None:
+        self._known.calls = max(self._known.calls - 1, 0)
+
+    def _ended(self, event: t.SimulationEnds, path: str) -> None:
+        self._known.has_ended = True
+
+    # The scheduler
+
+    def judge(self, data: bytes) -> None:
+        """Judge what the scheduler says. `DecodeError` if Batsim aborts on reading it."""
+        known, report = self._known, self._state.report
+        message = self._read(data)
+        known.has_replied, known.rejected_last = True, False
+        try:
+            self._read(data, strict=True)
+        except DecodeError as error:
+            report("message.odd", error.path, f"it is read leniently: {error.reason}")
+        last, clock = known.clock, known.clock
+        for index, event in enumerate(message.events):
+            path = f"events[{index}]"
+            stamp = BY_VALUE[type(event)]
+            if Direction.EDC_TO_BATSIM not in stamp.directions or stamp.since > known.version:
+                who = "Batsim says" if Direction.EDC_TO_BATSIM not in stamp.directions else "later versions have"
+                report("event.unknown", path, f"only {who} {stamp.letter}")
+                continue
+            if event.timestamp < clock:
+                report("message.time", path, f"{event.timestamp} is earlier than the clock, {clock}")
+            elif event.timestamp < last:
+                report("message.order", path, f"{event.timestamp} is earlier than {last}, which was said before")
+            elif known.version >= 3 and not printable(event.timestamp):
+                report("message.time", path, f"{event.timestamp} is too large to be printed")
+            last = max(last, event.timestamp)
+            judge = _SAID.get(type(event))
+            if judge is not None:
+                judge(self, event, path, index)
+        known.clock = last
+
+    def _job(self, job_id: str, path: str) -> bool:
+        """Whether a job waits. If not, that is told."""
+        known = self._known
+        if job_id in known.waiting:
+            return True
+        if job_id in known.running or job_id in known.ended:
+            state = "is executed" if job_id in known.running else "has ended or was rejected"
+            self._state.report("job.not-submitted", path, f"the job {shown(job_id)} {state} already")
+        else:
+            self._state.report("job.unknown", path, f"no job {shown(job_id)} was submitted so far")
+        return False
+
+    def _execute(self, event: t.JobAllocation, path: str, index: int) -> None:
+        known, report = self._known, self._state.report
+        started: dict[str, frozenset[int]] = {}
+        for number, each in enumerate(event.allocations):
+            place = f"{path}.allocations[{number}]"
+            if each.job_id in started:
+                report("job.not-submitted", place, f"the job {shown(each.job_id)} is in this event twice")
+            elif not self._job(each.job_id, place):
+                continue
+            machines = hosts_in(t.machines_of(each.machines))
+            hosts = frozenset(machines)
+            if len(hosts) < len(machines):
+                report("alloc.twice", place, "a machine is named twice")
+            for host in sorted(hosts):
+                why, user = known.machines.why_idle(host), known.users_of(host)
+                if why is not None and event.timestamp <= known.clock:
+                    report("alloc.asleep", place, f"the machine {host} {why}")
+                    break
+                if user is not None or any(host in others for others in started.values()):
+                    report("alloc.shared", place, f"the machine {host} may still run {shown(user)}")
+                    break
+            started[each.job_id] = hosts
+        known.waiting.difference_update(started)
+        known.running.update(started)
+
+    def _reject(self, event: t.JobRejection, path: str, index: int) -> None:
+        if self._job(event.job_id, path):
+            self._known.waiting.discard(event.job_id)
+            self._known.ended.add(event.job_id)
+            self._known.rejected_last = True
+
+    def _switch(self, event: t.PStateRequest, path: str, index: int) -> None:
+        known, report = self._known, self._state.report
+        if event.pstate < 0:
+            report("hosts.state", path, f"there is no power state {event.pstate}")
+            return
+        hosts = frozenset(hosts_in(t.machines_of(event.machines)))
+        for host in sorted(hosts):
+            user, why = known.users_of(host), known.machines.why_idle(host)
+            if user is not None and event.timestamp <= known.clock:
+                report("hosts.busy", path, f"{shown(user)} runs on the machine {host}")
+                return
+            if why == "is being switched" and event.timestamp <= known.clock:
+                report("hosts.busy", path, f"the machine {host} {why}")
+                return
+            if known.machines.sleeps_on(host, event.pstate):
+                report("hosts.state", path, f"the machine {host} sleeps, and can be switched on only")
+                return
+        known.machines.ask(hosts, event.pstate, event.timestamp)
+
+    def _call(self, event: t.NopMeLater, path: str, index: int) -> None:
+        known, report = self._known, self._state.report
+        reached = max(event.timestamp, known.clock + (index + 1) * known.step)
+        if event.time <= reached:
+            report("call.past", path, f"{event.time} is not later than {reached:.6f}, when Batsim comes to it")
+        elif known.version >= 3 and not printable(event.time):
+            report("message.time", path, f"{event.time} is too large to be printed, once it is reached")
+        else:
+            known.calls += 1
+
+    def finish(self) -> None:
+        """The conversation has ended: did Batsim have a reason to?"""
+        known, report = self._known, self._state.report
+        if not known.has_replied or known.has_ended:
+            return
+        if known.running or known.calls or known.machines.are_switching:
+            return
+        if known.waiting:
+            names = ", ".join(map(shown, sorted(known.waiting)[:3]))
+            report("job.left", "", f"nothing can happen any more, and {names} still waits")
+        elif known.rejected_last and known.version >= 3:
+            report("job.rejected-last", "", "the last open job was rejected, and Batsim 3 does not survive that")
+
+
+def _step_of(message: t.Message) -> float:
+    """What a message tells of how long each event takes to be told: all that Batsim tells takes as long."""
+    late = min((message.now - event.timestamp for event in message.events), default=0.0)
+    micros = round(late * 1e6) or round(message.now * 1e6) % 1000
+    return micros / 1e6 if micros <= 100 else 0.0
+
+
+_HEARD: Final[Mapping[type[t.Event], Callable[[TextJudge, Any, str], None]]] = {
+    t.JobSubmission: TextJudge._submitted,
+    t.JobCompletion: TextJudge._completed,
+    t.PStateChanged: TextJudge._changed,
+    t.Nop: TextJudge._called,
+    t.SimulationEnds: TextJudge._ended,
+}
+_SAID: Final[Mapping[type[t.Event], Callable[[TextJudge, Any, str, int], None]]] = {
+    t.JobAllocation: TextJudge._execute,
+    t.JobRejection: TextJudge._reject,
+    t.PStateRequest: TextJudge._switch,
+    t.NopMeLater: TextJudge._call,
+}
