@@ -13,6 +13,8 @@ from support import DATA, SHARED
 
 from batprotocol.simulator.results import Observers, ResultFiles
 
+WITHOUT_ENGINE = True
+
 KEPT = DATA / "simulations" / "random"
 RECORDED = SHARED / "random"
 CLOSE = 1e-14

@@ -1,0 +1,166 @@
+"""Simulations from seeds, run in several ways: all say and write the same, compiled or not, on any machine."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import pickle
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # as a program, too
+
+from support import DATA
+
+import generated
+from batprotocol import decode
+from batprotocol.errors import RuleViolation
+from batprotocol.model import Message
+from batprotocol.simulator import (
+    Observers,
+    ResultFiles,
+    Simulator,
+    read_external_events,
+    read_platform,
+    read_workload,
+    simulate,
+)
+from generated import Generated
+
+WITHOUT_ENGINE = True
+
+SEEDS = range(12)
+KNOWN = DATA / "generated.txt"
+"""What the simulations of the seeds came to: `python tests/simulator/test_generated.py` says it anew."""
+
+Way = Callable[[Simulator], Simulator]
+
+
+def played(given: Generated, folder: Path) -> tuple[list[Message], list[Message]]:
+    """The messages of a simulation, and the replies; files go into a folder."""
+    messages: list[Message] = []
+    replies: list[Message] = []
+
+    def on_turn(message: Message, reply: Message) -> None:
+        messages.append(message)
+        replies.append(reply)
+
+    with suppress(RuleViolation):  # what only the simulator knows
+        simulate(
+            read_platform(given.platform, roles=given.roles, energy=given.energy),
+            given.workloads,
+            given.scheduler(),
+            external_events=given.events,
+            energy=given.energy,
+            output=f"{folder}/",
+            on_turn=on_turn,
+        )
+    return messages, replies
+
+
+def files_of(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in sorted(folder.iterdir())}
+
+
+def replayed(
+    given: Generated, hello: Message, replies: list[Message], folder: Path, way: Way, lazy: bool
+) -> list[Message]:
+    """What a simulator says to the same replies, made another one between all turns."""
+    files = ResultFiles(f"{folder}/", energy=given.energy)
+    simulator = Simulator(
+        read_platform(given.platform, roles=given.roles, energy=given.energy),
+        [read_workload(path, name=f"w{number}", lazy=lazy) for number, path in enumerate(given.workloads)],
+        external_events=[read_external_events(path) for path in given.events],
+        energy=given.energy,
+        observer=Observers([files]),
+    )
+    messages = [simulator.begin(hello)]
+    try:
+        for reply in replies:
+            simulator = way(simulator)
+            message = simulator.turn(reply)
+            if message is None:
+                break
+            messages.append(message)
+    except RuleViolation:
+        files.flush()
+    return messages
+
+
+def summed_up(messages: list[Message], files: dict[str, str]) -> str:
+    """A number that nothing else has; not of the first message, which names the files."""
+    text = repr([message.to_json() for message in messages[1:]]) + repr(sorted(files.items()))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def known() -> dict[int, str]:
+    return {int(seed): digest for seed, digest in map(str.split, KNOWN.read_text().splitlines())}
+
+
+@pytest.fixture(scope="module", params=SEEDS)
+def simulation(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[int, Path, Generated]:
+    folder = tmp_path_factory.mktemp("generated")
+    return request.param, folder, generated.write(request.param, folder / "inputs")
+
+
+def through(encoding: str) -> Callable[[Message], Message]:
+    def carried(message: Message) -> Message:
+        return decode(message.to_binary() if encoding == "binary" else message.to_json().encode())
+
+    return carried
+
+
+@pytest.mark.slow
+def test_all_ways_lead_to_the_same(simulation: tuple[int, Path, Generated]) -> None:
+    seed, folder, given = simulation
+    (folder / "out").mkdir()
+    messages, replies = played(given, folder / "out")
+    hello = given.scheduler().hello("")
+    expected = files_of(folder / "out")
+    assert summed_up(messages, expected) == known()[seed]
+    ways: dict[str, tuple[Way, list[Message], bool]] = {
+        "the same again": (lambda simulator: simulator, replies, True),
+        "binary": (lambda simulator: simulator, list(map(through("binary"), replies)), False),
+        "json": (lambda simulator: simulator, list(map(through("json"), replies)), False),
+        "copied": (copy.deepcopy, replies, False),
+    }
+    for name, (way, carried, lazy) in ways.items():
+        out = folder / name
+        said = replayed(given, hello, carried, out, way, lazy)
+        assert said == messages, name
+        if name != "copied":  # each copy has files of its own
+            assert files_of(out) == expected, name
+    said = replayed(given, hello, replies, folder / "pickled", _pickled, True)
+    assert said == messages
+
+
+def _pickled(simulator: Simulator) -> Simulator:
+    restored = pickle.loads(pickle.dumps(simulator))
+    assert isinstance(restored, Simulator)
+    return restored
+
+
+@pytest.mark.slow
+def test_much_happens(tmp_path: Path) -> None:
+    kinds = set[str]()
+    for seed in SEEDS:
+        given = generated.write(seed, tmp_path / str(seed))
+        (tmp_path / f"{seed}-out").mkdir()
+        messages, replies = played(given, tmp_path / f"{seed}-out")
+        kinds |= {type(event).__name__ for message in (*messages, *replies) for event in message.events}
+    assert len(kinds) >= 20
+
+
+if __name__ == "__main__":
+    import tempfile
+
+    for number in SEEDS:
+        with tempfile.TemporaryDirectory() as here:
+            place = Path(here)
+            (place / "out").mkdir()
+            said = played(generated.write(number, place / "inputs"), place / "out")[0]
+            print(number, summed_up(said, files_of(place / "out")))
