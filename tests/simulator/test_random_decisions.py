@@ -8,13 +8,13 @@ from contextlib import suppress
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seeds import Random
 
 from batprotocol.conversation import Conversation
 from batprotocol.errors import RuleViolation
 from batprotocol.model import Message
 from batprotocol.simulator import simulate
 from batprotocol.testing import simulations
-from generated import Random
 
 WITHOUT_ENGINE = True
 

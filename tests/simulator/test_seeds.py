@@ -14,9 +14,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # as a program, too
 
+import seeds
+from seeds import Generated
 from support import DATA
 
-import generated
 from batprotocol import decode
 from batprotocol.errors import RuleViolation
 from batprotocol.model import Message
@@ -29,13 +30,12 @@ from batprotocol.simulator import (
     read_workload,
     simulate,
 )
-from generated import Generated
 
 WITHOUT_ENGINE = True
 
 SEEDS = range(12)
-KNOWN = DATA / "generated.txt"
-"""What the simulations of the seeds came to: `python tests/simulator/test_generated.py` says it anew."""
+KNOWN = DATA / "seeds.txt"
+"""What the simulations of the seeds came to: `python tests/simulator/test_seeds.py` says it anew."""
 
 Way = Callable[[Simulator], Simulator]
 
@@ -103,8 +103,8 @@ def known() -> dict[int, str]:
 
 @pytest.fixture(scope="module", params=SEEDS)
 def simulation(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[int, Path, Generated]:
-    folder = tmp_path_factory.mktemp("generated")
-    return request.param, folder, generated.write(request.param, folder / "inputs")
+    folder = tmp_path_factory.mktemp("seeds")
+    return request.param, folder, seeds.write(request.param, folder / "inputs")
 
 
 def through(encoding: str) -> Callable[[Message], Message]:
@@ -148,7 +148,7 @@ def _pickled(simulator: Simulator) -> Simulator:
 def test_much_happens(tmp_path: Path) -> None:
     kinds = set[str]()
     for seed in SEEDS:
-        given = generated.write(seed, tmp_path / str(seed))
+        given = seeds.write(seed, tmp_path / str(seed))
         (tmp_path / f"{seed}-out").mkdir()
         messages, replies = played(given, tmp_path / f"{seed}-out")
         kinds |= {type(event).__name__ for message in (*messages, *replies) for event in message.events}
@@ -162,5 +162,5 @@ if __name__ == "__main__":
         with tempfile.TemporaryDirectory() as here:
             place = Path(here)
             (place / "out").mkdir()
-            said = played(generated.write(number, place / "inputs"), place / "out")[0]
+            said = played(seeds.write(number, place / "inputs"), place / "out")[0]
             print(number, summed_up(said, files_of(place / "out")))
