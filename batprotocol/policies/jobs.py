@@ -17,6 +17,9 @@ from batprotocol.model import Job
 __all__ = ["Ending", "RunningJob", "State", "WaitingJob", "user_of"]
 
 
+_EXACT = 2.0**53
+"""From here on, all numbers are whole anyway."""
+
 Ending: TypeAlias = "tuple[float, int, int, str]"
 
 
@@ -109,7 +112,7 @@ class State:
     def rounded(self, time: float) -> float:
         """A time, at the resolution."""
         resolution = self.resolution
-        if not resolution:
+        if not resolution or not abs(time) < _EXACT * resolution:
             return time
         # Dividing by 1000 gives the number that is nearest to so many thousandths, multiplying by 0.001 another one.
         return round(time / resolution) * resolution if resolution >= 1 else round(time / resolution) / _per(resolution)

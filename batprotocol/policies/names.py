@@ -159,6 +159,17 @@ def _greedy(options: Sequence[str]) -> tuple[str, Any]:
     return "backfilling", backfilling.Greedy(_order(_only(options, "")) if options else None)
 
 
+def _conservative(options: Sequence[str]) -> tuple[str, Any]:
+    return "backfilling", backfilling.Conservative(int(_number(_only(options, "500"), 0, whole=True)))
+
+
+def _reservations(options: Sequence[str]) -> tuple[str, Any]:
+    if len(options) > 2:
+        raise ValueError(f"expected a number and an order, got {shown(','.join(options))}")
+    count = int(_number(options[0], 1, whole=True)) if options else 2
+    return "backfilling", backfilling.Reservations(count, _order(options[1]) if len(options) > 1 else None)
+
+
 def _predicted(options: Sequence[str]) -> tuple[str, Any]:
     return "walltimes", walltimes.MeanOfLast(int(_number(_only(options, "2"), 1, whole=True)))
 
@@ -184,12 +195,18 @@ _ORDERS: Final[Mapping[str, Callable[[], orders.Order]]] = {
         orders.Multifactor,
     )
 }
+_BACKFILLINGS: Final = (
+    *(backfilling.NoBackfilling, backfilling.Greedy, backfilling.EASY),
+    *(backfilling.Reservations, backfilling.Conservative),
+)
 _PLACES: Final = (
     *(places.First, places.Last, places.Contiguous, places.BestContiguous),
     *(places.Zones, places.Fastest, places.Slowest),
 )
 _OPTIONS: Final[Mapping[type, tuple[str, Callable[[Sequence[str]], tuple[str, Any]]]]] = {
     backfilling.EASY: ("ORDER,no-spare,strict,once", _easy),
+    backfilling.Conservative: ("DEPTH", _conservative),
+    backfilling.Reservations: ("COUNT,ORDER", _reservations),
     backfilling.Greedy: ("ORDER", _greedy),
     walltimes.MeanOfLast: ("N", _predicted),
     orders.Multifactor: ("AGE,SIZE,SHARE", _multifactor),
@@ -220,7 +237,7 @@ PARTS: Final[Mapping[str, Part]] = {
     part.name: part
     for part in (
         *(_part("order", each) for each in _ORDERS.values()),
-        *(_part("backfilling", each) for each in (backfilling.NoBackfilling, backfilling.Greedy, backfilling.EASY)),
+        *(_part("backfilling", each) for each in _BACKFILLINGS),
         *(_part("hosts", each) for each in _PLACES),
         *(_part("walltimes", each) for each in (walltimes.AsRequested, walltimes.MeanOfLast)),
         *_SETTINGS,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, insort
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from sortedcontainers import SortedList
 
@@ -27,16 +27,24 @@ Entry = tuple[Any, int, WaitingJob]
 """The key, the number, by which no two are equal, and the job."""
 
 
-class Gap(NamedTuple):
-    """What jobs fit into: `size` hosts for some `seconds`, and of these hosts `spare` for as long as they like."""
+class Gap:
+    """What jobs fit into: so many hosts for so many seconds, fewer for longer.
 
-    size: int
-    seconds: float = math.inf
-    spare: int = 0
+    Args:
+        steps: (hosts, seconds); a job that fits into one of them fits.
+    """
 
-    def takes(self, job: WaitingJob) -> bool:
-        """Whether a job fits."""
-        return job.size <= self.spare or (job.size <= self.size and job.expected <= self.seconds)
+    __slots__ = ("steps",)
+
+    def __init__(self, *steps: tuple[int, float]) -> None:
+        self.steps = steps
+
+    def takes(self, size: int, seconds: float) -> bool:
+        """Whether a job fits that asks for so many hosts, and is expected to run for so long."""
+        for hosts, time in self.steps:  # noqa: SIM110  # it is asked often
+            if size <= hosts and seconds <= time:
+                return True
+        return False
 
 
 class _Cell:
@@ -140,6 +148,13 @@ class Ranking:
         if self._cells is not None:
             self._cells.remove(entry)
 
+    def prepare(self) -> None:
+        """Jobs that fit will be looked for: from now on, those that are alike lie together."""
+        if self._cells is None:
+            self._cells = _Cells()
+            for entry in self._jobs.values():
+                self._cells.add(entry)
+
     def __iter__(self) -> Iterator[WaitingJob]:
         """All jobs, in order. None may be added or removed meanwhile."""
         if self._sorted is not None:
@@ -158,16 +173,14 @@ class Ranking:
         """The first job that fits into a gap; None if none does."""
         if self._sorted:
             job = self._sorted[0][2]
-            if gap.takes(job):  # as is often so, and quickly found
+            if gap.takes(job.size, job.expected):  # as is often so, and quickly found
                 return job
         return self._best(gap) if self._jobs else None
 
     def _best(self, gap: Gap | None) -> WaitingJob | None:
-        if self._cells is None:
-            self._cells = _Cells()
-            for entry in self._jobs.values():
-                self._cells.add(entry)
-        cells = [cell for cell in self._cells if gap is None or _may_hold(cell, gap)]
+        self.prepare()
+        assert self._cells is not None
+        cells = [cell for cell in self._cells if gap is None or gap.takes(cell.alike.smallest, cell.briefest)]
         best = self._best_changing(cells, gap) if self._sorted is None else _best_lasting(cells, gap)
         return None if best is None else best[2]
 
@@ -188,7 +201,7 @@ class Ranking:
             for submitted, number, job in cell.entries:
                 if best is not None and _before(order.bound(cell.alike, submitted, state)) > best[0]:
                     break
-                if gap is None or gap.takes(job):
+                if gap is None or gap.takes(job.size, job.expected):
                     entry = (order.key(job, state), number, job)
                     if best is None or entry < best:
                         best = entry
@@ -197,7 +210,10 @@ class Ranking:
     def _best_of_all(self, cells: list[_Cell], gap: Gap | None) -> Entry | None:
         key, state = self.order.key, self._state
         jobs = (entry[2] for cell in cells for entry in cell.entries)
-        return min(((key(job, state), job.number, job) for job in jobs if gap is None or gap.takes(job)), default=None)
+        return min(
+            ((key(job, state), job.number, job) for job in jobs if gap is None or gap.takes(job.size, job.expected)),
+            default=None,
+        )
 
 
 def _best_lasting(cells: list[_Cell], gap: Gap | None) -> Entry | None:
@@ -206,16 +222,10 @@ def _best_lasting(cells: list[_Cell], gap: Gap | None) -> Entry | None:
         for entry in cell.entries:
             if best is not None and entry > best:
                 break
-            if gap is None or gap.takes(entry[2]):
+            if gap is None or gap.takes(entry[2].size, entry[2].expected):
                 best = entry
                 break
     return best
-
-
-def _may_hold(cell: _Cell, gap: Gap) -> bool:
-    """Whether a job in it may fit."""
-    smallest = cell.alike.smallest
-    return smallest <= gap.spare or (smallest <= gap.size and cell.briefest <= gap.seconds)
 
 
 def _before(bound: float) -> float:
@@ -252,13 +262,14 @@ class Queue:
         return iter(self._main)
 
     def by(self, order: Order | None) -> Ranking:
-        """The same jobs in another order, from now on; None: in the queue's own."""
-        if order is None or order is self._main.order:
-            return self._main
-        ranking = Ranking(order, self._state)
-        for job in self.jobs.values():
-            ranking.add(job)
-        self._rankings.append(ranking)
+        """The same jobs in another order, from now on, to look for those that fit; None: in the queue's own."""
+        ranking = self._main
+        if order is not None and order is not ranking.order:
+            ranking = Ranking(order, self._state)
+            for job in self.jobs.values():
+                ranking.add(job)
+            self._rankings.append(ranking)
+        ranking.prepare()
         return ranking
 
     def add(self, job: WaitingJob) -> None:

@@ -17,7 +17,9 @@ from batprotocol.model import (
     Job,
     JobCompletedEvent,
     JobSubmittedEvent,
+    OneShot,
     SimulationBeginsEvent,
+    TimeUnit,
 )
 from batprotocol.policies.backfilling import Backfilling, NoBackfilling
 from batprotocol.policies.jobs import RunningJob, State, WaitingJob
@@ -31,6 +33,8 @@ __all__ = ["Policy"]
 logger = logging.getLogger("batprotocol.policies")
 
 _DIGITS = re.compile("([0-9]+)")
+_LATEST = 2.0**50
+"""What is to happen after so many seconds will not."""
 
 
 class Policy(Scheduler):
@@ -82,11 +86,13 @@ class Policy(Scheduler):
     def _prepare(self, state: State) -> None:
         self.state = state
         self.queue = Queue(self.order, state, keeps=self.keeps)
+        self._most = state.size
         self._arrivals: list[JobSubmittedEvent] = []
         self._ends: list[str] = []
         self._starts = 0
         self._count = 0
         self._changed = False
+        self._call, self._calls = math.inf, 0
         for part in (self.order, self.walltimes):
             part.begin(state)
         self.backfilling.begin(self.queue, state)
@@ -96,6 +102,8 @@ class Policy(Scheduler):
     def on_simulation_begins(self, event: SimulationBeginsEvent) -> None:
         self._prepare(State(Hosts(host.id for host in event.computation_hosts), self.resolution))
         self.hosts.begin(event)
+        state = self.state
+        self._most = state.room = self.hosts.room(state.free)
 
     def on_job_submitted(self, event: JobSubmittedEvent) -> None:
         self._arrivals.append(event)
@@ -106,6 +114,8 @@ class Policy(Scheduler):
     def decide(self) -> None:
         # What happens at one time comes in any order, and more so where messages take no time: it has one here.
         self._set_clock()
+        if self._call <= self.state.now:
+            self._call, self._changed = math.inf, True
         self._take_arrivals()
         self._take_ends()
         self._start_jobs()
@@ -121,8 +131,8 @@ class Policy(Scheduler):
             submitted: since when it has waited; now unless told otherwise.
         """
         state = self.state
-        if not 0 < job.resource_request <= state.size:
-            self._reject(job_id, f"it asks for {job.resource_request} of {state.size} hosts")
+        if not 0 < job.resource_request <= self._most:
+            self._reject(job_id, f"it asks for {job.resource_request} hosts, and can have 1 to {self._most}")
             return
         waiting = WaitingJob(job_id, job, self._count, state.now if submitted is None else submitted)
         self._count += 1
@@ -170,10 +180,18 @@ class Policy(Scheduler):
         if not self._changed:
             return
         self._changed = False
-        if not queue:
+        if not queue or not (state.room or self.keeps):  # one that is kept is chosen even while there is no room
             return
         for job in self.backfilling.starting(queue, state):
             self._start(job)
+        self._call_at(self.backfilling.wakes_at(state))
+
+    def _call_at(self, time: float) -> None:
+        """See to it that something is decided then, even if nothing happens."""
+        if time < min(self._call, _LATEST):
+            self._call = time
+            self._calls += 1
+            self.reply.add_call_me_later(f"policy-{self._calls}", OneShot(math.ceil(time * 1000), TimeUnit.Millisecond))
 
     def _start(self, job: WaitingJob) -> None:
         state = self.state

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from batprotocol.policies.backfilling.base import Backfilling, Greedy, NoBackfilling
 from batprotocol.policies.backfilling.easy import EASY, Shadow
+from batprotocol.policies.backfilling.reservations import Conservative, Reservations
 
-__all__ = ["EASY", "Backfilling", "Greedy", "NoBackfilling", "Shadow"]
+__all__ = ["EASY", "Backfilling", "Conservative", "Greedy", "NoBackfilling", "Reservations", "Shadow"]

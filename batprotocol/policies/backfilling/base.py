@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -33,6 +34,10 @@ class Backfilling:
 
     def begin(self, queue: Queue, state: State) -> None:
         """A simulation begins."""
+
+    def wakes_at(self, state: State) -> float:
+        """When jobs may start even if nothing happens until then; infinity: never."""
+        return math.inf
 
     def starting(self, queue: Queue, state: State) -> Iterator[WaitingJob]:
         """The jobs that start now, each at most as large as `state.room`.
@@ -92,5 +97,5 @@ class Greedy(Backfilling):
 
     def starting(self, queue: Queue, state: State) -> Iterator[WaitingJob]:
         yield from in_turn(queue, state)
-        while state.room and (job := self._ranking.first_in(Gap(state.room))) is not None:
+        while state.room and (job := self._ranking.first_in(Gap((state.room, math.inf)))) is not None:
             yield job

@@ -58,7 +58,10 @@ class EASY(Backfilling):
         seconds = shadow.time - state.now + (-slack if self.strict else slack)
         if self.strict and not slack:
             seconds = math.nextafter(seconds, -math.inf)
-        while state.room and (job := self._ranking.first_in(Gap(state.room, seconds, min(spare, state.room)))):
+        while state.room:
+            job = self._ranking.first_in(Gap((state.room, seconds), (min(spare, state.room), math.inf)))
+            if job is None:
+                return
             if job.expected > seconds:
                 spare -= job.size
             yield job

@@ -15,6 +15,8 @@ __all__ = ["WFP3", "Aging", "ExpansionFactor", "Unicep"]
 
 _LEAST = 0.1
 """What a walltime of 0 counts as, which only jobs that are registered can have."""
+_MOST = 1e100
+"""Of what is more, there is no third power."""
 
 
 class Aging(Order):
@@ -53,7 +55,8 @@ class WFP3(Aging):
     source = "Tang et al., CLUSTER 2009"
 
     def priority(self, size: int, walltime: float, waited: float) -> float:
-        return (waited / walltime) ** 3 * size
+        ratio = waited / walltime
+        return ratio**3 * size if ratio < _MOST else math.inf
 
 
 class Unicep(Aging):

@@ -1,0 +1,200 @@
+"""Backfilling with several reservations: for each job that waits (conservative), or for the first ones of the queue."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import islice
+
+from sortedcontainers import SortedList
+
+from batprotocol.policies.backfilling.base import Backfilling, in_turn
+from batprotocol.policies.jobs import RunningJob, State, WaitingJob
+from batprotocol.policies.orders import Order
+from batprotocol.policies.profile import Profile
+from batprotocol.policies.queue import Gap, Queue
+
+__all__ = ["Conservative", "Reservations"]
+
+
+class Conservative(Backfilling):
+    """Each job has a reservation from when it is submitted, at the first time at which it fits between all others.
+
+    Whenever a job ends early, the reservations are compressed: one after the other, in the order of the queue, moves to
+    the first time at which it fits now; none moves back. Where jobs run for longer than was predicted, reservations
+    cannot be kept, and all are made anew.
+
+    Args:
+        depth: how many jobs at the head of the queue are compressed at a time, so that a turn does not grow with the
+            queue; those behind them move only if they can start at once. None: all.
+    """
+
+    name = "conservative"
+    sentence = "Each job has a reservation when it is submitted, which no job that comes later delays."
+    source = "Mu'alem and Feitelson, TPDS 12, 2001"
+
+    def __init__(self, depth: int | None = 500) -> None:
+        if depth is not None and depth < 0:
+            raise ValueError(f"expected a depth >= 0, got {depth}")
+        self.depth = depth
+
+    def begin(self, queue: Queue, state: State) -> None:
+        self._ranking = queue.by(None)
+        self._profile = Profile(state.now, state.size)
+        self._starts: dict[int, float] = {}
+        self._next: SortedList[tuple[float, int]] = SortedList()
+        self._jobs: dict[int, WaitingJob] = {}
+        self._ended_early = self._ended_late = False
+
+    def reservation_of(self, job: WaitingJob) -> float:
+        """When a job that waits is to start at the latest."""
+        return self._starts[job.number]
+
+    def submitted(self, job: WaitingJob, queue: Queue, state: State) -> None:
+        self._profile.advance(state.now)
+        self._jobs[job.number] = job
+        self._reserve(job, self._profile.earliest(job.size, job.expected - state.resolution / 2), state)
+
+    def starting(self, queue: Queue, state: State) -> Iterator[WaitingJob]:
+        self._profile.advance(state.now)
+        if self._ended_late:
+            self._reserve_anew(queue, state)
+        early = self._ended_early
+        if early and not self._ended_late:
+            self._compress(queue, state)
+        self._ended_early = self._ended_late = False
+        due = list(self._next.irange(maximum=(state.now + state.resolution / 2, math.inf)))
+        for _, number in due:
+            job = self._jobs[number]
+            if job.size <= state.room:
+                yield job
+        while early and state.room and (next_one := self._next_at_once(state)) is not None:
+            yield next_one
+
+    def wakes_at(self, state: State) -> float:
+        slack = state.resolution / 2
+        for start, _ in self._next:
+            if start > state.now + slack:
+                ends = state.endings.irange((start - slack,), (start + slack, math.inf))
+                return start if next(ends, None) is None else math.inf
+        return math.inf
+
+    def started(self, job: RunningJob, state: State) -> None:
+        waited = job.waited
+        start = self._starts[waited.number]
+        self._forget(waited)
+        if start != state.now:
+            self._occupy(start, waited, state, -1)
+            self._occupy(state.now, waited, state, 1)
+
+    def ended(self, job: RunningJob, state: State) -> None:
+        end = state.rounded(job.end)
+        if end > state.now + state.resolution / 2:
+            self._profile.advance(state.now)
+            self._profile.change(state.now, end, job.size)
+            self._ended_early = True
+
+    def extended(self, job: RunningJob, before: float, state: State) -> None:
+        self._ended_late = True
+
+    def dropped(self, job: WaitingJob, state: State) -> None:
+        start = self._starts[job.number]
+        self._forget(job)
+        self._profile.advance(state.now)
+        self._occupy(start, job, state, -1)
+        self._ended_early = True
+
+    # Reservations
+
+    def _reserve(self, job: WaitingJob, start: float, state: State) -> None:
+        self._starts[job.number] = start
+        self._next.add((start, job.number))
+        self._occupy(start, job, state, 1)
+
+    def _forget(self, job: WaitingJob) -> None:
+        self._next.remove((self._starts.pop(job.number), job.number))
+        del self._jobs[job.number]
+
+    def _occupy(self, start: float, job: WaitingJob, state: State, sign: int) -> None:
+        """Take the hosts of a job out of the profile, or (-1) put them back."""
+        if start < math.inf:
+            end = state.rounded(start + job.expected) if job.expected < math.inf else math.inf
+            self._profile.change(max(start, state.now), end, -sign * job.size)
+
+    def _next_at_once(self, state: State) -> WaitingJob | None:
+        """The first job that can start at once and delays no reservation; its own is moved."""
+        slack = state.resolution / 2
+        steps = [(size, seconds + slack) for size, seconds in self._profile.gaps(state.room)]
+        job = self._ranking.first_in(Gap(*steps)) if steps else None
+        if job is not None:
+            start = self._starts[job.number]
+            self._next.remove((start, job.number))
+            self._occupy(start, job, state, -1)
+            self._reserve(job, state.now, state)
+        return job
+
+    def _compress(self, queue: Queue, state: State) -> None:
+        profile, starts, slack = self._profile, self._starts, state.resolution / 2
+        for job in islice(queue, self.depth):
+            before = starts[job.number]
+            if before <= state.now:
+                continue
+            start = profile.earliest(job.size, job.expected - slack, before)
+            if start < before:
+                self._next.remove((before, job.number))
+                self._occupy(before, job, state, -1)
+                self._reserve(job, start, state)
+
+    def _reserve_anew(self, queue: Queue, state: State) -> None:
+        endings = ((max(end, state.now), size) for end, _, size, _ in state.endings)
+        self._profile = Profile(state.now, len(state.free), endings)
+        in_order = [self._jobs[number] for _, number in self._next]
+        self._next.clear()
+        for job in in_order:
+            self._reserve(job, self._profile.earliest(job.size, job.expected - state.resolution / 2), state)
+
+
+class Reservations(Backfilling):
+    """The first jobs of the queue have reservations, each made anew when something has happened; others must not delay
+    them.
+
+    Args:
+        count: how many, >= 1. With 1, it is EASY.
+        order: the order in which others are tried; None: the queue's own.
+    """
+
+    name = "reservations"
+    sentence = "The first jobs of the queue have reservations; with 1, it is EASY."
+    source = "Chiang, Arpaci-Dusseau and Vernon, JSSPP 2002"
+
+    def __init__(self, count: int = 2, order: Order | None = None) -> None:
+        if count < 1:
+            raise ValueError(f"expected a count >= 1, got {count}")
+        self.count = count
+        self.order = order
+
+    def begin(self, queue: Queue, state: State) -> None:
+        self._ranking = queue.by(self.order)
+
+    def starting(self, queue: Queue, state: State) -> Iterator[WaitingJob]:
+        while True:
+            yield from in_turn(queue, state)
+            if not (queue and state.room):
+                return
+            job = self._next(queue, state)
+            if job is None:
+                return
+            yield job
+
+    def _next(self, queue: Queue, state: State) -> WaitingJob | None:
+        """The next job that starts before its turn."""
+        slack = state.resolution / 2
+        endings = ((max(end, state.now), size) for end, _, size, _ in state.endings)
+        profile = Profile(state.now, len(state.free), endings)
+        for job in islice(queue, self.count):
+            start = profile.earliest(job.size, job.expected - slack)
+            if start <= state.now and job.size <= state.room:
+                return job
+            profile.change(start, start + job.expected, -job.size)
+        steps = [(size, seconds + slack) for size, seconds in profile.gaps(state.room)]
+        return self._ranking.first_in(Gap(*steps)) if steps else None

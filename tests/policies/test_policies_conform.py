@@ -1,0 +1,37 @@
+"""Policies break no rule, whatever Batsim has in store: jobs that fail, hosts with gaps, several workloads."""
+
+from __future__ import annotations
+
+import pytest
+
+from batprotocol.policies import PARTS, named
+from batprotocol.testing import conformance
+
+WITHOUT_ENGINE = True
+
+SOME = [
+    "easy-sjf",
+    "saf+conservative",
+    "wfp3+reservations=3+best-contiguous+each+keep",
+    "multifactor+greedy+zones",
+    "predicted+conservative+contiguous",
+    "f1+last+easy=fcfs,no-spare,strict,once+keep+each+resolution=1",
+]
+
+
+def conforms(name: str, examples: int) -> None:
+    report = conformance.check(named(name), examples=examples)
+    assert report.simulations == examples
+    assert report.counts["ExecuteJobEvent"] > examples
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SOME)
+def test_a_policy_breaks_no_rule(name: str) -> None:
+    conforms(name, 25)
+
+
+@pytest.mark.minutes
+@pytest.mark.parametrize("name", [*SOME, *(name for name, part in PARTS.items() if part.kind != "settings")])
+def test_a_policy_breaks_no_rule_in_1000_simulations(name: str) -> None:
+    conforms(name, 1000)

@@ -1,0 +1,161 @@
+"""What policies promise: reservations are kept, all jobs run, no host has two jobs at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from batprotocol.model import DelayProfile, parse_hosts
+from batprotocol.policies import (
+    EASY,
+    FCFS,
+    PARTS,
+    Backfilling,
+    Conservative,
+    Order,
+    Policy,
+    Queue,
+    Reservations,
+    Shadow,
+    State,
+    WaitingJob,
+    named,
+)
+from batprotocol.simulator import JobRow, Platform, StaticJob, Workload, platform_for, simulate
+
+WITHOUT_ENGINE = True
+SIZE = 8
+ORDERS = [name for name, part in PARTS.items() if part.kind == "order"]
+BACKFILLINGS = [name for name, part in PARTS.items() if part.kind == "backfilling"]
+
+
+@st.composite
+def workloads(draw: st.DrawFn, exact: bool = True) -> Workload:
+    """Jobs that come in bursts, and run for as long as their walltimes or less."""
+    jobs = []
+    time = 0
+    for number in range(draw(st.integers(1, 15))):
+        time += draw(st.sampled_from([0, 0, 0, 1, 3, 20]))
+        runtime = draw(st.integers(1, 12))
+        walltime = runtime + (0 if exact else draw(st.sampled_from([0, 0, 1, 30])))
+        user = draw(st.sampled_from(['{"user":1}', '{"user":2}', None]))
+        size = draw(st.integers(1, SIZE))
+        jobs.append(StaticJob(str(number), time, size, DelayProfile(float(runtime)), walltime, user))
+    workload = Workload(jobs)
+    workload.resource_count = SIZE
+    return workload
+
+
+def rows_of(workload: Workload, policy: Policy, platform: Platform | None = None) -> list[JobRow]:
+    result = simulate(platform or platform_for([workload]), [workload], policy)
+    assert result.is_complete
+    rows = list(result.jobs)
+    assert len(rows) == len(workload)  # nobody starves
+    return rows
+
+
+def nothing_is_overcommitted(rows: list[JobRow]) -> None:
+    used: dict[int, list[tuple[float, float]]] = {}
+    for row in rows:
+        hosts = parse_hosts(row.allocated_resources)
+        assert len(hosts) == row.requested_number_of_resources
+        for host in hosts:
+            used.setdefault(host, []).append((row.starting_time, row.finish_time))
+    for times in used.values():
+        assert all(before[1] <= after[0] + 1e-9 for before, after in pairwise(sorted(times)))
+
+
+class RememberingConservative(Conservative):
+    """Remembers the first reservation of each job."""
+
+    def __init__(self) -> None:
+        super().__init__(depth=5)
+        self.first: dict[str, float] = {}
+
+    def submitted(self, job: WaitingJob, queue: Queue, state: State) -> None:
+        super().submitted(job, queue, state)
+        self.first[job.id] = self.reservation_of(job)
+
+
+class RememberingEASY(EASY):
+    """Remembers the first reservation of each job that has had one."""
+
+    def __init__(self, order: Order | None = None) -> None:
+        super().__init__(order)
+        self.first: dict[str, float] = {}
+
+    def shadow(self, first: WaitingJob, state: State) -> Shadow:
+        shadow = super().shadow(first, state)
+        self.first.setdefault(first.id, shadow.time)
+        return shadow
+
+
+def promises(names: list[str], examples: int) -> None:
+    def kept(workload: Workload, backfilling: RememberingConservative | RememberingEASY, order: Order) -> None:
+        for row in rows_of(workload, Policy(order, backfilling)):
+            first = backfilling.first.get(f"{row.workload_name}!{row.job_id}")
+            assert first is None or row.starting_time <= first + 1e-6
+
+    @given(workloads(), st.sampled_from(names))
+    @settings(max_examples=examples, deadline=None)
+    def conservative(workload: Workload, order: str) -> None:
+        kept(workload, RememberingConservative(), named(order)().order)
+
+    @given(workloads(), st.sampled_from(names))
+    @settings(max_examples=examples, deadline=None)
+    def easy(workload: Workload, order: str) -> None:
+        kept(workload, RememberingEASY(named(order)().order), FCFS())
+
+    conservative()
+    easy()
+
+
+@pytest.mark.slow
+def test_reservations_are_kept() -> None:
+    promises(ORDERS, 25)
+
+
+@pytest.mark.minutes
+def test_reservations_are_kept_in_2000_workloads() -> None:
+    promises(ORDERS, 2000)
+
+
+def combinations() -> Iterator[str]:
+    """Each part with some others."""
+    hosts = [name for name, part in PARTS.items() if part.kind == "hosts"]
+    for number, order in enumerate(ORDERS):
+        yield f"{order}+{BACKFILLINGS[number % len(BACKFILLINGS)]}+{hosts[number % len(hosts)]}"
+        yield f"{order}+{BACKFILLINGS[(number + 2) % len(BACKFILLINGS)]}+predicted+keep+each"
+
+
+def runs(examples: int) -> None:
+    @given(workloads(exact=False), st.sampled_from(list(combinations())), st.booleans())
+    @settings(max_examples=examples, deadline=None)
+    def run(workload: Workload, name: str, with_latency: bool) -> None:
+        platform = Platform.homogeneous(SIZE) if with_latency else None
+        nothing_is_overcommitted(rows_of(workload, named(name)(), platform))
+
+    run()
+
+
+@pytest.mark.slow
+def test_all_jobs_run_and_no_host_has_two() -> None:
+    runs(50)
+
+
+@pytest.mark.minutes
+def test_all_jobs_run_and_no_host_has_two_in_2000_workloads() -> None:
+    runs(2000)
+
+
+@given(workloads(exact=False), st.sampled_from(ORDERS))
+@settings(max_examples=15, deadline=None)
+def test_one_reservation_is_easy(workload: Workload, order: str) -> None:
+    kinds: list[Backfilling] = [EASY(), Reservations(1)]
+    rows = [rows_of(workload, Policy(named(order)().order, each)) for each in kinds]
+    starts = [{row.job_id: row.starting_time for row in each} for each in rows]
+    assert starts[0] == starts[1]
