@@ -110,8 +110,8 @@ def convert(source: str, target: str, to: str | None, indent: int) -> None:
     Either can be - for standard input or output. Without --to, the suffix of OUT tells the format (.json; .bin or .fb;
     .yaml), or else it is the one that IN has not. A message of FaST can be json, yaml (as fast-lib writes it) or
     specification (the YAML of its specification); run.jsonl/5 is the fifth line of a recording. The frame of message 1
-    stays a frame, whose JSON is always one line; other JSON ends with a line break. OUT can be IN, and is not touched
-    if anything fails.
+    stays a frame, whose JSON is always one line; other JSON ends with a line break. A workload file of Batsim 1 to 4
+    becomes one of today. OUT can be IN, and is not touched if anything fails.
     """
     from batprotocol.cli.messages import convert as work
 

@@ -1,7 +1,11 @@
-"""`batproto convert`: the message of one file, in another file and another format. The library translates."""
+"""`batproto convert`: the message of one file, or a workload of Batsim 1 to 4, in another file and another format.
+
+The library translates.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from contextlib import suppress
@@ -13,7 +17,8 @@ from batprotocol.cli.inputs.sources import single
 from batprotocol.cli.protocols.reading import place_of
 from batprotocol.cli.protocols.table import read
 from batprotocol.cli.terminal.output import Output, reason_of
-from batprotocol.errors import DecodeError
+from batprotocol.errors import DecodeError, InputError
+from batprotocol.simulator.inputs.older_profiles import modernized
 
 __all__ = ["convert"]
 
@@ -33,6 +38,10 @@ def convert(source: str, target: str, to: str | None, indent: int | None) -> Non
     found = single(source)
     if found.fault:
         raise click.ClickException(f"{found.name}: {found.fault}")
+    workload = _workload(found.name, found.data, indent) if to in (None, "json") else None
+    if workload is not None:
+        _put(target, workload)
+        return
     reading = read(found.data, strict=True, place=place_of(found.name))
     if reading.fault is not None:
         raise click.ClickException(f"{found.name}: {reading.fault}")
@@ -46,6 +55,25 @@ def convert(source: str, target: str, to: str | None, indent: int | None) -> Non
         data = reading.protocol.write(reading, to or BY_SUFFIX.get(PurePath(target).suffix) or usual, indent)
     except DecodeError as error:
         raise click.ClickException(f"{found.name}: {error}") from None
+    _put(target, data)
+
+
+def _workload(name: str, data: bytes, indent: int | None) -> bytes | None:
+    """A workload file in the words of today, None if it is none."""
+    if data.lstrip()[:1] != b"{" or b'"profiles"' not in data:
+        return None
+    with suppress(ValueError, RecursionError):
+        found = json.loads(data)
+        if isinstance(found.get("jobs"), list) and isinstance(found.get("profiles"), dict):
+            try:
+                found["profiles"] = {key: modernized(given, key) for key, given in found["profiles"].items()}
+            except InputError as error:
+                raise click.ClickException(f"{name}: {error}") from None
+            return json.dumps(found, indent=indent, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+    return None
+
+
+def _put(target: str, data: bytes) -> None:
     if target == "-":
         Output().raw(data)
         return

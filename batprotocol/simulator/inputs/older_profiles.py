@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from batprotocol.errors import InputError, shown
 
-__all__ = ["OLDER_TYPES", "is_older", "modern"]
+__all__ = ["OLDER_TYPES", "is_older", "modern", "modernized"]
 
 _SPREAD: Final = "DefinedAmountsSpreadUniformly"
 
@@ -90,3 +90,15 @@ def modern(given: Fields) -> dict[str, Any] | None:
     {'type': 'SequentialCompositionProfile', 'seq': ['a'], 'repeat': 4}
     """
     return OLDER_TYPES[given["type"]](given) if is_older(given) else None
+
+
+def modernized(given: Any, name: str) -> Any:
+    """What a workload file says of a profile, in the words of today if it is in those of Batsim 1 to 4.
+
+    Raises:
+        InputError: there is nothing like it today.
+    """
+    try:
+        return (modern(given) if isinstance(given, dict) else None) or given
+    except InputError as error:
+        raise InputError(error.reason, f"profiles.{name}.{error.path}") from None
