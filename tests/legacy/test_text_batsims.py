@@ -40,6 +40,7 @@ KEPT = [
     "text-0__own_late_nops__delays",
     "text-0__filler_sched__pair",
     "text-1__own_sets_interval__delays",
+    "text-1__fillerSched__delays",
     "text-1__fillerSched__protected__delays",
     "text-1__own_reject__precise",
     "text-2__own_wake__delays",

@@ -96,6 +96,7 @@ class TextBatsim(Batsim):
                 self._waiting.add(event.job_id)
             elif isinstance(event, e.JobCompleted):
                 self._running.discard(event.job_id)
+                self._waiting.discard(event.job_id)
             self._said_end = self._said_end or isinstance(event, e.SimulationEnds)
         events = tuple(event for event in message.events if not isinstance(event, _UNSAID))
         return _renamed(e.Message(message.now, events), self._names.to_today)
