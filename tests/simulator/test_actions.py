@@ -93,7 +93,9 @@ def test_sleeps_are_what_subtracting_one_by_one_leaves(kind: str, data: st.DataO
             most = data.draw(st.sampled_from([math.inf, 0.5, 0.0, 2**-20, 1e-5, 0.1]))
             step = min(most, naive.step())
             assert tried.step(most) == step
-            if step < math.inf:
+            if data.draw(st.booleans()):
+                assert tried.go_on(most) == (step, naive.advance(step) if step < math.inf else [])
+            elif step < math.inf:
                 assert tried.advance(step) == naive.advance(step)
                 tried.retire()
     state = tried.__getstate__()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any, Final, TypeAlias
 
 from batprotocol.simulator.actions.demand import Path, PythonDemand, Transfers, amounts
@@ -182,6 +183,20 @@ class PythonActions:
         for work in self._ended:
             self._sharing.remove(work)
         self._ended.clear()
+
+    def go_on(self, most: float) -> tuple[float, list[int]]:
+        """Settle, and make a step of no more than `most`: its seconds, and the numbers of what has ended, in order.
+
+        What has ended uses no resources any more. A step that would never end is not made.
+        """
+        self._sharing.settle()
+        seconds = self.step(most)
+        if seconds == inf:
+            return inf, []
+        ended = self.advance(seconds)
+        if self._ended:
+            self.retire()
+        return seconds, ended
 
     # Copies
 

@@ -94,12 +94,14 @@ class Queue:
                     actor.run(simulator)
                     if simulator.has_spoken:
                         return True
-            calls, self._calls = self._calls, []
-            for actor in calls:
+            for actor in self._calls:
                 self._handle(actor)
+            self._calls.clear()
             if self._failed:
                 self._fail()
-            self._round, self._ready, self._position = self._ready, [], 0
+            done = self._round
+            done.clear()
+            self._round, self._ready, self._position = self._ready, done, 0
             if not self._round and not self._step():
                 return False
 
@@ -433,20 +435,27 @@ class Queue:
     def _step(self) -> bool:
         """Advance to the earliest end. False if nothing will ever end."""
         machine, actions, next_timer = self.machine, self.machine.actions, self._next_timer()
-        self.settle()
-        seconds: float = actions.step(max(0.0, next_timer - self.now))
+        most = inf if next_timer == inf else max(0.0, next_timer - self.now)
+        is_watched = machine.has_energy or bool(machine.meters)
+        seconds: float
+        numbers: list[int]
+        if is_watched:
+            self.settle()
+            seconds = actions.step(most)
+            numbers = actions.advance(seconds) if seconds != inf else []
+        else:
+            seconds, numbers = actions.go_on(most)
         if seconds == inf:
             return False
         self.now += seconds
-        ended = [self._under_way.pop(number) for number in actions.advance(seconds)]
-        if machine.meters:
+        ended = [self._under_way.pop(number) for number in numbers]
+        if is_watched:
             machine.watch(self.now)
-        if machine.has_energy:
-            for what in ended:
+            for what in ended if machine.has_energy else ():
                 self._read(what)
+            actions.retire()
         if next_timer <= self.now:
             self._time_out(ended)
-        actions.retire()
         for what in ended:
             self._end(what)
         return True

@@ -58,13 +58,12 @@ class StepSeries:
     def _double(self) -> None:
         """Make one bin of every two."""
         areas, steps, width = self._areas, self._steps, self._width
-        self._areas = array("d", bytes(8 * _BINS))
-        self._steps = array("d", bytes(8 * (_BINS + 1)))
-        for bin in range(_BINS // 2):
-            self._areas[bin] = areas[2 * bin] + areas[2 * bin + 1] + width * steps[2 * bin + 1]
-            self._steps[bin] += steps[2 * bin]
-            self._steps[bin + 1] += steps[2 * bin + 1]
-        self._steps[_BINS // 2] += steps[_BINS]
+        odd = steps[1::2]
+        pairs = zip(areas[::2], areas[1::2], odd, strict=True)
+        self._areas = array("d", [one + other + width * step for one, other, step in pairs])
+        self._areas.frombytes(bytes(8 * (_BINS // 2)))
+        self._steps = array("d", [one + other for one, other in zip(steps[::2], [0.0, *odd], strict=True)])
+        self._steps.frombytes(bytes(8 * (_BINS // 2)))
         self._width = 2 * width
 
     def means(self, until: float, count: int) -> list[float]:

@@ -271,14 +271,10 @@ settle(Actions *self, PyObject *const *arguments, Py_ssize_t count)
 PyDoc_STRVAR(step_doc, "step($self, most, /)\n--\n\n"
                        "The seconds until the next step, in which an action or a latency ends: no more than `most`.");
 
-static PyObject *
-step(Actions *self, PyObject *most)
+static double
+next_step(const Actions *self, double most)
 {
-    double seconds = PyFloat_AsDouble(most), earliest = sleeps_earliest(&self->sleeps);
-    if (seconds == -1.0 && PyErr_Occurred()) {
-        return NULL;
-    }
-    seconds = earliest < seconds ? earliest : seconds;
+    double earliest = sleeps_earliest(&self->sleeps), seconds = earliest < most ? earliest : most;
     for (Py_ssize_t index = 0; index < self->works.count; index++) {
         const Action *work = self->works.items[index];
         if (work->rate > 0.0) {
@@ -289,12 +285,19 @@ step(Actions *self, PyObject *most)
             seconds = work->latency;
         }
     }
-    return PyFloat_FromDouble(seconds);
+    return seconds;
+}
+
+static PyObject *
+step(Actions *self, PyObject *given)
+{
+    double most = PyFloat_AsDouble(given);
+    return most == -1.0 && PyErr_Occurred() ? NULL : PyFloat_FromDouble(next_step(self, most));
 }
 
 /* Let work go on; 1 if it has come to its end, -1 with MemoryError. */
 static int
-go_on(Actions *self, Action *work, double seconds)
+proceed(Actions *self, Action *work, double seconds)
 {
     double rate = work->rate;
     if (work->latency > 0.0) {
@@ -353,19 +356,15 @@ PyDoc_STRVAR(advance_doc, "advance($self, seconds, /)\n--\n\n"
                           "Make a step: the numbers of all actions that have come to their ends, in order.");
 
 static PyObject *
-advance(Actions *self, PyObject *given)
+make_step(Actions *self, double seconds)
 {
-    double seconds = PyFloat_AsDouble(given);
-    if ((seconds == -1.0 && PyErr_Occurred()) || expect_idle(self) < 0) {
-        return NULL;
-    }
     self->ended.count = 0;
     if (sleeps_subtract(&self->sleeps, seconds, &self->ended) < 0) {
         return NULL;
     }
     for (Py_ssize_t index = 0; index < self->works.count; index++) {
         Action *work = self->works.items[index];
-        int has_ended = go_on(self, work, seconds);
+        int has_ended = proceed(self, work, seconds);
         if (has_ended < 0 || (has_ended && keep(&self->ended, work) < 0)) {
             return NULL;
         }
@@ -373,7 +372,27 @@ advance(Actions *self, PyObject *given)
     return told_ended(self);
 }
 
+static PyObject *
+advance(Actions *self, PyObject *given)
+{
+    double seconds = PyFloat_AsDouble(given);
+    if ((seconds == -1.0 && PyErr_Occurred()) || expect_idle(self) < 0) {
+        return NULL;
+    }
+    return make_step(self, seconds);
+}
+
 PyDoc_STRVAR(retire_doc, "retire($self, /)\n--\n\nWhat has ended in the last step uses no resources any more.");
+
+static void
+retire_all(Actions *self)
+{
+    while (self->retiring.count) {
+        Action *work = self->retiring.items[--self->retiring.count];
+        leave(self, work);
+        forget_action(self, work);
+    }
+}
 
 static PyObject *
 retire(Actions *self, PyObject *unused)
@@ -381,12 +400,25 @@ retire(Actions *self, PyObject *unused)
     if (expect_idle(self) < 0) {
         return NULL;
     }
-    while (self->retiring.count) {
-        Action *work = self->retiring.items[--self->retiring.count];
-        leave(self, work);
-        forget_action(self, work);
-    }
+    retire_all(self);
     Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(go_on_doc, "go_on($self, most, /)\n--\n\n"
+                        "Settle, and make a step of no more than `most`: its seconds, and what has ended.");
+
+static PyObject *
+go_on(Actions *self, PyObject *given)
+{
+    double most = PyFloat_AsDouble(given);
+    if ((most == -1.0 && PyErr_Occurred()) || expect_idle(self) < 0 ||
+        (self->changed.count && settle_all(self, Py_None) < 0)) {
+        return NULL;
+    }
+    double seconds = next_step(self, most);
+    PyObject *ended = seconds > DBL_MAX ? PyList_New(0) : make_step(self, seconds);
+    retire_all(self);
+    return ended ? Py_BuildValue("dN", seconds, ended) : NULL;
 }
 
 #define FAST(method) ((PyCFunction)(void (*)(void))(method))
@@ -405,6 +437,7 @@ PyMethodDef actions_methods[] = {
     {"step", (PyCFunction)step, METH_O, step_doc},
     {"advance", (PyCFunction)advance, METH_O, advance_doc},
     {"retire", (PyCFunction)retire, METH_NOARGS, retire_doc},
+    {"go_on", (PyCFunction)go_on, METH_O, go_on_doc},
     {"__getstate__", (PyCFunction)get_state, METH_NOARGS, NULL},
     {"__setstate__", (PyCFunction)set_state, METH_O, NULL},
     {"__reduce__", (PyCFunction)reduce, METH_NOARGS, NULL},
