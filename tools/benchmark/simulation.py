@@ -1,14 +1,16 @@
-"""How fast the embedded Batsim simulates: FCFS in the same process, on 1,000 hosts, with the rules on.
+"""How fast the embedded Batsim simulates: FCFS in the same process, with the rules on.
 
-A job takes one host for a fixed time (a delay), and one is submitted each second of the simulation, so about as many
-run at once as the delay has seconds. The result files are written. Every simulation is a process of its own, for its
-peak of memory; the processor's time of `simulate` alone counts, in all threads.
+On 1,000 hosts, a job takes one host for a fixed time (a delay), and one is submitted each second of the simulation, so
+about as many run at once as the delay has seconds. On a cluster of 64 hosts with a backbone, jobs take several hosts,
+each of which computes and sends something to each other. The result files are written. Every simulation is a process of
+its own, for its peak of memory; the processor's time of `simulate` alone counts, in all threads.
 """
 
 from __future__ import annotations
 
 import argparse
 import multiprocessing
+import random
 import resource
 import statistics
 import sys
@@ -23,8 +25,8 @@ sys.path.append(str(Path(__file__).resolve().parent.parent.parent))
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from batprotocol.cli.run.scheduler import load
-from batprotocol.model import DelayProfile
-from batprotocol.simulator import Platform, StaticJob, Workload, WorkloadProfile, simulate
+from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
+from batprotocol.simulator import Platform, StaticJob, Workload, WorkloadProfile, read_platform, simulate
 from benchmark.tables import table
 
 __all__ = ["Cost", "main", "simulated"]
@@ -34,6 +36,18 @@ HOSTS = 1000
 FEW = 1_000
 RUNNING = (10, 500)
 """How many jobs run at once."""
+
+
+CLUSTER = """<?xml version="1.0"?>
+<platform version="4.1"><zone id="all" routing="Full">
+<cluster id="c" prefix="n" suffix="" radical="0-63" speed="1Gf" bw="125MBps" lat="50us"
+ bb_bw="2.25GBps" bb_lat="500us"/>
+<zone id="m" routing="Full"><host id="master_host" speed="1Gf"/></zone><link id="l" bandwidth="125MBps" latency="50us"/>
+<zoneRoute src="c" dst="m" gw_src="nc_router" gw_dst="master_host"><link_ctn id="l"/></zoneRoute></zone></platform>
+"""
+COMMUNICATING = ((2, 4, 0.2), (16, 16, 0.7))
+"""The fewest and the most hosts of jobs that communicate, and how many seconds one comes after the other."""
+COMMUNICATIONS = 2_000
 
 
 class Cost(NamedTuple):
@@ -49,9 +63,32 @@ def workload(jobs: int, running: int) -> Workload:
     return Workload(static, {"delay": WorkloadProfile(DelayProfile(running - 0.5))})
 
 
+def communications(jobs: int, fewest: int, most: int, between: float) -> Workload:
+    """Jobs that communicate, all to all."""
+    draw = random.Random(1)
+    sizes = [draw.randint(fewest, most) for _ in range(jobs)]
+    static = (StaticJob(f"{number}", number * between, size, f"{size}") for number, size in enumerate(sizes))
+    task = WorkloadProfile(ParallelTaskHomogeneousProfile(1e9, 1e7))
+    return Workload(static, {f"{size}": task for size in range(fewest, most + 1)})
+
+
 def simulated(jobs: int, running: int, times: int) -> Cost:
     """What it costs to simulate so many jobs: the median of so many times."""
-    given, platform, scheduler = workload(jobs, running), Platform.homogeneous(HOSTS), load(FCFS)
+    return measured_cost(workload(jobs, running), Platform.homogeneous(HOSTS), times)
+
+
+def communicated(jobs: int, fewest: int, most: int, between: float, times: int) -> Cost:
+    """What it costs to simulate so many jobs that communicate."""
+    with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:
+        file.write(CLUSTER)
+        file.flush()
+        platform = read_platform(file.name)
+    return measured_cost(communications(jobs, fewest, most, between), platform, times)
+
+
+def measured_cost(given: Workload, platform: Platform, times: int) -> Cost:
+    """What it costs to simulate this: the median of so many times."""
+    jobs, scheduler = len(given), load(FCFS)
     samples = []
     for _ in range(times):
         with tempfile.TemporaryDirectory() as folder:
@@ -86,7 +123,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         few = cost.seconds if jobs == FEW else few
         speed, micro = f"{1 / cost.seconds:,.0f}", f"{cost.seconds * 1e6:.1f}"
         rows.append([f"{running}", f"{jobs:,}", speed, micro, f"{cost.seconds / few:.2f}x", f"{cost.megabytes:.0f} MB"])
-    print(f"Simulating FCFS, one host a job, {HOSTS:,} hosts:\n\n{table(rows, markdown=False)}")
+    print(f"Simulating FCFS, one host a job, {HOSTS:,} hosts:\n\n{table(rows, markdown=False)}\n")
+    rows = [["hosts of a job", "jobs", "jobs/s", "µs per job"]]
+    for fewest, most, between in COMMUNICATING:
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            cost = pool.apply(communicated, (COMMUNICATIONS, fewest, most, between, 3 if given.quick else 9))
+        hosts = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+        rows.append([hosts, f"{COMMUNICATIONS:,}", f"{1 / cost.seconds:,.0f}", f"{cost.seconds * 1e6:.1f}"])
+    print(f"Simulating FCFS, jobs that communicate all to all, with a backbone:\n\n{table(rows, markdown=False)}")
     return 0
 
 

@@ -99,9 +99,8 @@ class Queue:
             self._calls.clear()
             if self._failed:
                 self._fail()
-            done = self._round
-            done.clear()
-            self._round, self._ready, self._position = self._ready, done, 0
+            self._round.clear()
+            self._round, self._ready, self._position = self._ready, self._round, 0
             if not self._round and not self._step():
                 return False
 
@@ -209,26 +208,21 @@ class Queue:
     # Kernel calls
 
     def _call(self, actor: Actor, call: int, argument: Any = None, extra: Any = None) -> None:
-        actor.call = call
-        actor.argument = argument
-        actor.extra = extra
+        actor.call, actor.argument, actor.extra = call, argument, extra
         self._calls.append(actor)
 
     def _call_again(self, actor: Actor, call: int, argument: Any, extra: Any = None) -> None:
         """Make a call in the next round."""
-        actor.call = call
-        actor.argument = argument
-        actor.extra = extra
+        actor.call, actor.argument, actor.extra = call, argument, extra
         self._ready.append(actor)
 
     def _handle(self, actor: Actor) -> None:
         call, argument, extra = actor.call, actor.argument, actor.extra
-        if call < 0:
-            actor.call = -call
-            self._ready.append(actor)
-            return
-        if call == _READ:
-            self.machine.read(argument[extra], self.now)
+        if call < 0 or call == _READ:
+            if call < 0:
+                actor.call = -call
+            else:
+                self.machine.read(argument[extra], self.now)
             self._ready.append(actor)
             return
         actor.call = 0
@@ -437,12 +431,10 @@ class Queue:
         machine, actions, next_timer = self.machine, self.machine.actions, self._next_timer()
         most = inf if next_timer == inf else max(0.0, next_timer - self.now)
         is_watched = machine.has_energy or bool(machine.meters)
-        seconds: float
-        numbers: list[int]
         if is_watched:
             self.settle()
-            seconds = actions.step(most)
-            numbers = actions.advance(seconds) if seconds != inf else []
+            seconds: float = actions.step(most)
+            numbers: list[int] = actions.advance(seconds) if seconds != inf else []
         else:
             seconds, numbers = actions.go_on(most)
         if seconds == inf:
