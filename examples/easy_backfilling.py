@@ -2,6 +2,8 @@
 
     batproto run examples/easy_backfilling.py:EASY -- batsim -p platform.xml -w workload.json \\
         --edc-socket-str {endpoint} ""
+
+With other orders, kinds of backfilling and choices of hosts it is in `batprotocol.policies`: `batproto simulate easy`.
 """
 
 from __future__ import annotations

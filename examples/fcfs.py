@@ -3,6 +3,8 @@
 This file is what the command runs, in place of Batsim's own way to start a scheduler:
 
     batproto run examples/fcfs.py:FCFS -- batsim -p platform.xml -w workload.json --edc-socket-str {endpoint} ""
+
+With other orders, kinds of backfilling and choices of hosts it is in `batprotocol.policies`: `batproto simulate fcfs`.
 """
 
 from __future__ import annotations

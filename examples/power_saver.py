@@ -4,6 +4,8 @@ The platform gives each host a `sleep_pstates` property, and Batsim runs with `-
 
     batproto run examples/power_saver.py:PowerSaver -- batsim -p platform.xml -w workload.json --energy-host \\
         --edc-socket-str {endpoint} ""
+
+With orders, backfilling and choices of hosts it is in `batprotocol.policies`: `batproto simulate easy+off=600`.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ _BACKFILLINGS: Final = (
 )
 _PLACES: Final = (
     *(places.First, places.Last, places.Contiguous, places.BestContiguous),
-    *(places.Zones, places.Fastest, places.Slowest),
+    *(places.Zones, places.Fastest, places.Slowest, places.AwakeFirst),
 )
 _OPTIONS: Final[Mapping[type, tuple[str, Callable[[Sequence[str]], tuple[str, Any]]]]] = {
     backfilling.EASY: ("ORDER,no-spare,strict,once", _easy),
@@ -226,6 +226,10 @@ _SETTINGS: Final = (
     Part(
         *("settings", "keep", "", "The first job stays the first one until it starts, whoever comes meanwhile.", ""),
         lambda options: ("keeps", True),
+    ),
+    Part(
+        *("settings", "off", "SECONDS", "Hosts are switched off after so long without a job, and on when needed.", ""),
+        lambda options: ("off_after", _number(_only(options, "600"), 0)),
     ),
     Part(
         *("settings", "resolution", "SECONDS", "What is less apart counts as the same time; else 0.001.", ""),

@@ -9,23 +9,29 @@ import logging
 import math
 import re
 
+from procset import ProcSet
+
 from batprotocol.edc import Scheduler
 from batprotocol.errors import RuleViolation, shown
-from batprotocol.hosts import Hosts
+from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import (
+    AllStaticJobsHaveBeenSubmittedEvent,
     EDCRequestedSimulationFeatures,
+    HostsTurnedOnOffEvent,
     Job,
     JobCompletedEvent,
     JobSubmittedEvent,
     OneShot,
     SimulationBeginsEvent,
     TimeUnit,
+    parse_hosts,
 )
 from batprotocol.policies.backfilling import Backfilling, NoBackfilling
-from batprotocol.policies.jobs import RunningJob, State, WaitingJob
+from batprotocol.policies.jobs import Ending, RunningJob, State, WaitingJob
 from batprotocol.policies.orders import FCFS, Order
-from batprotocol.policies.places import First, Place
+from batprotocol.policies.places import AwakeFirst, First, Place
 from batprotocol.policies.queue import Queue
+from batprotocol.policies.switching import Switching
 from batprotocol.policies.walltimes import AsRequested, Walltimes
 
 __all__ = ["Policy"]
@@ -47,6 +53,8 @@ class Policy(Scheduler):
         walltimes: how long jobs are expected to run; as long as they request, unless told otherwise.
         each: whether something is decided after each event; else after all that is told at one time.
         keeps: whether the first job of the queue stays the first one until it starts, whoever comes meanwhile.
+        off_after: seconds without a job after which hosts that can sleep are switched off; they are switched on for the
+            next job that gets them. Infinity: never. Hosts that are awake are taken first, unless told otherwise.
         resolution: what is less apart counts as the same time, in seconds, >= 0. As Batsim's messages take a while,
             jobs start a few microseconds after others have ended.
 
@@ -73,12 +81,14 @@ class Policy(Scheduler):
         each: bool = False,
         keeps: bool = False,
         resolution: float = 1e-3,
+        off_after: float = math.inf,
     ) -> None:
         if not 0 <= resolution < float("inf"):
             raise ValueError(f"expected a resolution >= 0 in seconds, got {resolution}")
         self.order = order or FCFS()
         self.backfilling = backfilling or NoBackfilling()
-        self.hosts = hosts or First()
+        self.switching = Switching(off_after)
+        self.hosts = hosts or (First() if off_after == math.inf else AwakeFirst())
         self.walltimes = walltimes or AsRequested()
         self.each, self.keeps, self.resolution = each, keeps, resolution
         self._prepare(State(resolution=resolution))
@@ -87,8 +97,12 @@ class Policy(Scheduler):
         self.state = state
         self.queue = Queue(self.order, state, keeps=self.keeps)
         self._most = state.size
+        self._waking: dict[str, tuple[RunningJob, Hosts]] = {}  # with the hosts that are not on yet
+        self._sleepy: list[tuple[Ending, Hosts]] = []  # hosts that are being switched off
+        self._all_submitted = False
         self._arrivals: list[JobSubmittedEvent] = []
         self._ends: list[str] = []
+        self._switched: list[HostsTurnedOnOffEvent] = []
         self._starts = 0
         self._count = 0
         self._changed = False
@@ -102,11 +116,19 @@ class Policy(Scheduler):
     def on_simulation_begins(self, event: SimulationBeginsEvent) -> None:
         self._prepare(State(Hosts(host.id for host in event.computation_hosts), self.resolution))
         self.hosts.begin(event)
+        self.switching.begin(event)
+        self._all_submitted = not event.workloads  # without any, no event tells that there are no more jobs
         state = self.state
         self._most = state.room = self.hosts.room(state.free)
 
     def on_job_submitted(self, event: JobSubmittedEvent) -> None:
         self._arrivals.append(event)
+
+    def on_all_static_jobs_have_been_submitted(self, event: AllStaticJobsHaveBeenSubmittedEvent) -> None:
+        self._all_submitted = True
+
+    def on_hosts_turned_on_off(self, event: HostsTurnedOnOffEvent) -> None:
+        self._switched.append(event)
 
     def on_job_completed(self, event: JobCompletedEvent) -> None:
         self._ends.append(event.job_id)
@@ -118,7 +140,9 @@ class Policy(Scheduler):
             self._call, self._changed = math.inf, True
         self._take_arrivals()
         self._take_ends()
+        self._take_switched()
         self._start_jobs()
+        self._switch_off()
 
     # What becomes of jobs
 
@@ -195,14 +219,10 @@ class Policy(Scheduler):
 
     def _start(self, job: WaitingJob) -> None:
         state = self.state
-        hosts = self.hosts.take(job.size, state.free, Hosts())
-        try:
-            self.reply.add_execute_job(job.id, hosts)
-        except RuleViolation as violation:
-            # Batsim would abort, for example because the profile names a storage that the platform does not have.
-            state.free.give_back(hosts)
+        hosts = self.hosts.take(job.size, state.free, self.switching.asleep)
+        sleeping = self.switching.taken(hosts)
+        if not sleeping and not self._execute(job, hosts):
             self._drop(job)
-            self._reject(job.id, violation)
             return
         self.queue.remove(job)
         running = state.running[job.id] = RunningJob(job, hosts, state.now, self._starts)
@@ -210,11 +230,27 @@ class Policy(Scheduler):
         state.endings.add(running.ending)
         state.room = self.hosts.room(state.free)
         self.backfilling.started(running, state)
+        if sleeping:
+            self.switching.switch(sleeping, True, self.reply)
+            self._waking[job.id] = running, Hosts(sleeping)
+
+    def _execute(self, job: WaitingJob, hosts: FrozenHosts) -> bool:
+        """Whether a job could be executed; if not, it is rejected, and its hosts are free."""
+        try:
+            self.reply.add_execute_job(job.id, hosts)
+        except RuleViolation as violation:
+            # Batsim would abort, for example because the profile names a storage that the platform does not have.
+            self.state.free.give_back(hosts)
+            self.switching.released(hosts, self.state.now)
+            self._reject(job.id, violation)
+            return False
+        return True
 
     def _ended(self, job: RunningJob) -> None:
         state = self.state
         state.endings.remove(job.ending)
         state.free.give_back(job.hosts)
+        self.switching.released(job.hosts, state.now)
         state.room = self.hosts.room(state.free)
         for part in (self.order, self.walltimes, self.backfilling):
             part.ended(job, state)
@@ -234,13 +270,79 @@ class Policy(Scheduler):
         state = self.state
         if isinstance(self.walltimes, AsRequested) or not state.endings or state.endings[0][0] > state.now:
             return
-        late = [state.running[ending[3]] for ending in state.endings.irange(maximum=(state.now, math.inf))]
-        for job in late:
-            end = job.started + job.waited.walltime
-            if end > job.end:
-                before = job.end
-                state.move(job, end)
-                self.backfilling.extended(job, before, state)
+        late = [ending[3] for ending in state.endings.irange(maximum=(state.now, math.inf))]
+        for job in (state.running[job_id] for job_id in late if job_id):
+            self._extend(job, job.started + job.waited.walltime)
+
+    def _extend(self, job: RunningJob, end: float) -> None:
+        """A job is expected to end later than before, if that is later."""
+        if end > job.end:
+            before = job.end
+            self.state.move(job, end)
+            self.backfilling.extended(job, before, self.state)
+
+    # Hosts that sleep
+
+    def _take_switched(self) -> None:
+        for event in self._switched:
+            hosts = parse_hosts(event.host_ids)
+            self._fall_asleep(hosts)
+            self._wake_up(hosts)
+        self._switched.clear()
+
+    def _fall_asleep(self, hosts: ProcSet) -> None:
+        """Of hosts that have been switched, those that were switched off are free again."""
+        state = self.state
+        for place, (ending, sleepy) in enumerate(self._sleepy):
+            if sleepy & hosts:
+                state.endings.remove(ending)
+                done = sleepy & hosts
+                sleepy -= done
+                state.free.give_back(done)
+                self.switching.asleep |= done
+                state.room = self.hosts.room(state.free)
+                self._sleepy[place] = (*ending[:2], len(sleepy), ""), sleepy
+                state.endings.add(self._sleepy[place][0])
+                self._changed = True
+        for ending, sleepy in self._sleepy:
+            if not sleepy:
+                state.endings.remove(ending)
+        self._sleepy = [each for each in self._sleepy if each[1]]
+
+    def _wake_up(self, hosts: ProcSet) -> None:
+        """Jobs start whose hosts are all on."""
+        state = self.state
+        for job_id, (job, missing) in list(self._waking.items()):
+            missing -= hosts
+            if missing:
+                continue
+            del self._waking[job_id]
+            if self._execute(job.waited, job.hosts):
+                job.started = state.now
+                self._extend(job, state.now + job.waited.expected)
+            else:
+                del state.running[job_id]
+                state.endings.remove(job.ending)
+                state.room = self.hosts.room(state.free)
+                self.backfilling.ended(job, state)
+                self._changed = True
+
+    def _switch_off(self) -> None:
+        """Switch off the hosts that have been idle for long, and see to it that the next ones are, while jobs come."""
+        state, switching = self.state, self.switching
+        if switching.after == math.inf:
+            return
+        idle = switching.idle(state.now)
+        if idle:
+            switching.switch(idle, False, self.reply)
+            hosts = state.free.take_these(idle)
+            state.room = self.hosts.room(state.free)
+            self._count += 1
+            ending = state.now, self._count, hosts.size, ""
+            state.endings.add(ending)
+            self._sleepy.append((ending, Hosts(hosts)))
+        if state.running or self.queue or not self._all_submitted:
+            self._call_at(switching.next())
 
 
 def _natural(text: str) -> list[tuple[int, int | str]]:

@@ -1,0 +1,96 @@
+"""Switching hosts off that have had nothing to do for a while, and on when a job gets them.
+
+It knows which hosts sleep and since when the others are idle. It must not know jobs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+
+from batprotocol.edc import Reply
+from batprotocol.hosts import FrozenHosts, Hosts
+from batprotocol.model import Host, SimulationBeginsEvent
+
+__all__ = ["Switching"]
+
+
+class Switching:
+    """Which hosts are switched off: those that have been idle for a while, and can sleep.
+
+    Args:
+        after: seconds without a job after which a host is switched off, >= 0; infinity: never.
+    """
+
+    def __init__(self, after: float = math.inf) -> None:
+        if not after >= 0:
+            raise ValueError(f"expected seconds >= 0 after which hosts are switched off, got {after}")
+        self.after = after
+        self._pstates: dict[int, tuple[int, int]] = {}
+        self.asleep = Hosts()
+        """The hosts that sleep, and are free."""
+        self._idle: dict[int, float] = {}  # since when; who has been idle for longest comes first
+
+    def begin(self, event: SimulationBeginsEvent) -> None:
+        """A simulation begins."""
+        self.asleep, self._pstates, self._idle = Hosts(), {}, {}
+        if self.after == math.inf:
+            return
+        for host in event.computation_hosts:
+            pstate = _sleep_pstate(host)
+            if pstate is not None:
+                self._pstates[host.id] = host.pstate, pstate
+        self._idle = dict.fromkeys(self._pstates, 0.0)
+
+    def taken(self, hosts: FrozenHosts) -> FrozenHosts:
+        """A job gets these hosts; those of them that must be switched on first."""
+        if not self._pstates:
+            return Hosts().take(0)
+        for host in hosts:
+            self._idle.pop(host, None)
+        sleeping = hosts & self.asleep
+        self.asleep -= sleeping
+        return sleeping
+
+    def released(self, hosts: FrozenHosts, now: float) -> None:
+        """A job does not need these hosts any more."""
+        for host in hosts if self._pstates else ():
+            if host in self._pstates:
+                self._idle[host] = now
+
+    def idle(self, now: float) -> list[int]:
+        """The hosts that are to be switched off now."""
+        hosts = []
+        for host, since in self._idle.items():
+            if since + self.after > now:
+                break
+            hosts.append(host)
+        for host in hosts:
+            del self._idle[host]
+        return hosts
+
+    def next(self) -> float:
+        """When hosts are to be switched off next; infinity if none are idle."""
+        return next(iter(self._idle.values()), math.inf) + self.after
+
+    def switch(self, hosts: Iterable[int], on: bool, reply: Reply) -> None:
+        """Switch hosts on or off: an event for each power state that is to be reached."""
+        targets: dict[int, list[int]] = defaultdict(list)
+        for host in hosts:
+            targets[self._pstates[host][0 if on else 1]].append(host)
+        for pstate, members in targets.items():
+            reply.add_turn_on_off_hosts(members, pstate)
+
+    def is_on(self, host: int, pstate: int) -> bool:
+        """Whether a host that has reached this power state is on."""
+        return self._pstates[host][0] == pstate
+
+
+def _sleep_pstate(host: Host) -> int | None:
+    """The first power state that a host can sleep in: `1` of `1:2:3, 4:5:6`, whose others are those on the way."""
+    for each in host.properties or ():
+        if each.key == "sleep_pstates" and each.value:
+            first = each.value.split(":")[0].strip()
+            return int(first) if first.isascii() and first.isdigit() else None
+    return None
