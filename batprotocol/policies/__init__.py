@@ -1,8 +1,8 @@
 """Schedulers to use, derive from and compare with: an order of the queue, a kind of backfilling, a choice of hosts.
 
 `Policy`, in `scheduler`, puts them together; `named`, in `names`, does so by a name, and `by_name` for those who know
-files only. What the parts see is in `jobs` and `queue`; they are in `orders`, `backfilling` (which makes reservations in
-a `profile`), `places` and `walltimes`, each a class of a few lines. `switching` knows which hosts sleep.
+files only. What the parts see is in `jobs` and `queue`; they are in `orders`, `backfilling` (with reservations in a
+`profile`), `places` and `walltimes`, each a class of a few lines. `switching` knows which hosts sleep.
 """
 
 from __future__ import annotations
