@@ -1,6 +1,6 @@
 """Random simulations, recorded: all that the embedded Batsim says and writes is what Batsim said and wrote.
 
-To the last bits but two: whoever meets at a time that was found otherwise meets somebody else.
+To the last bit: whoever meets at a time that was found otherwise meets somebody else.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ WITHOUT_ENGINE = True
 
 KEPT = DATA / "simulations" / "random"
 RECORDED = SHARED / "random"
-CLOSE = 1e-14
 EACH = 4  # of the runs that are not kept, this part is played at once, and all of them in minutes
 
 SHRUNK = sorted(KEPT.glob("*.tar.xz"))
@@ -32,7 +31,7 @@ def unequal(archive: Path, inputs: Path, folder: Path) -> list[str]:
     """What differs between a recorded run and the embedded Batsim's."""
     run = playback.read_from(archive, inputs)
     files = ResultFiles(f"{folder}/", energy="consumed_energy.csv" in run.files)
-    close = CLOSE if run.hello.format == "binary" else playback.CLOSE  # JSON has twelve digits
+    close = 0.0 if run.hello.format == "binary" else playback.CLOSE  # JSON has twelve decimals
     found = list(playback.play(run, run.simulator(observer=Observers([files])), close))
     files.flush()
     for file, theirs in run.files.items():

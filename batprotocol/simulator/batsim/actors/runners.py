@@ -84,7 +84,6 @@ class Runner(Actor):
         "_left",
         "_since",
         "_task",
-        "_to_join",
         "order",
         "walk",
         "was_cancelled",
@@ -99,7 +98,6 @@ class Runner(Actor):
         self._since = 0.0
         self._task: Task | None = None
         self._children: list[_Child] = []
-        self._to_join = 0
         self._doing = 0
         self.was_cancelled = False
 
@@ -154,19 +152,23 @@ class Runner(Actor):
         """Let others run side by side."""
         self._doing = _SPAWNED
         self._children = children
-        self._to_join = len(children)
         simulator.queue.spawn(self, children)
 
     def _has_ended(self, simulator: Simulation) -> bool:
         """Whether what was begun has come to its end; else, those that run side by side are waited for."""
+        if self._doing not in (_SPAWNED, _JOINED):
+            return True
         if self._doing == _JOINED and not self.in_time:
             return self._has_killed(simulator)
-        if self._doing != _SPAWNED:
-            return True
+        now = simulator.queue.now
+        if self._left >= 0.0:  # what is left of its time is found anew whenever one of them has ended
+            self._left -= now - self._since
+        self._since = now
         self._doing = _JOINED
-        if self._to_join:
-            simulator.queue.wait(self, None if self._left < 0.0 else self._left)
-        return self._to_join == 0
+        if all(child.has_ended for child in self._children):
+            return True
+        simulator.queue.wait(self, None if self._left < 0.0 else self._left)
+        return False
 
     def _has_killed(self, simulator: Simulation) -> bool:
         """Whether all that ran side by side are killed, one with each call, as its time is over."""
@@ -178,8 +180,7 @@ class Runner(Actor):
 
     def child_ended(self, simulator: Simulation) -> None:
         """One of those that run side by side has come to its end."""
-        self._to_join -= 1
-        if self._to_join == 0 and self._doing == _JOINED:
+        if self._doing == _JOINED:
             simulator.queue.wake(self)
 
     def _end_part(self, simulator: Simulation) -> bool:
@@ -257,16 +258,18 @@ class Runner(Actor):
 class _Branch(Runner):
     """Runs one of the profiles of a fork-join."""
 
-    __slots__ = ("_parent", "return_code")
+    __slots__ = ("_parent", "has_ended", "return_code")
     part_done = 0.0
 
     def __init__(self, parent: Runner, order: Order, walk: Walk) -> None:
         super().__init__(order, walk, -1.0)
         self._parent = parent
+        self.has_ended = False
         self.return_code = 0
 
     def done(self, return_code: int, simulator: Simulation) -> None:
         self.return_code = return_code
+        self.has_ended = True
         self._parent.child_ended(simulator)
 
     def progress(self, simulator: Simulation) -> KillProgress:
@@ -278,7 +281,7 @@ class _Branch(Runner):
 class _Rank(Actor):
     """Replays the usage trace of one rank."""
 
-    __slots__ = ("_lines", "_next", "_parent", "_task")
+    __slots__ = ("_lines", "_next", "_parent", "_task", "has_ended")
     return_code = 0
 
     def __init__(self, parent: Runner, host: int, lines: tuple[Usage, ...]) -> None:
@@ -287,6 +290,7 @@ class _Rank(Actor):
         self._lines = lines
         self._next = 0
         self._task: Task | None = None
+        self.has_ended = False
 
     @property
     def part_done(self) -> float:
@@ -301,6 +305,7 @@ class _Rank(Actor):
     def run(self, simulator: Simulation) -> None:
         if self._next == len(self._lines):
             self._task = None
+            self.has_ended = True
             self._parent.child_ended(simulator)
             return
         self._task = usage_task(simulator.machine, self.host, self._lines[self._next])
