@@ -108,7 +108,7 @@ def test_rule_sets(tmp_path: Path) -> None:
     assert "[frame.flags]" in batproto("check", "--rules", "protocol", folder)[1]
     status, _, err = batproto("check", "--rules", "batsim-4", folder)
     assert status == 2
-    assert "there is no rule set 'batsim-4', only protocol and batsim-5.0.0-rc2 and batsim-1.4.0" in err
+    assert "there is no rule set 'batsim-4', only protocol and batsim-5.0.0-rc2 and batsim-1.0.0" in err
 
 
 def test_rules_are_listed() -> None:

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
+from batprotocol.policies import Policy
 from batprotocol.simulator import Result, Workload, read_workload, simulate
 from batprotocol.simulator.inputs import EXAMPLE_PLATFORM, job_file, json_stream
 from batprotocol.testing import simulations
-from examples import fcfs
 
 WITHOUT_ENGINE = True
 
@@ -77,7 +77,7 @@ def test_the_same_simulation(tmp_path: Path) -> None:
     path.write_text(text)
 
     def rows(lazy: bool) -> Result:
-        return simulate(EXAMPLE_PLATFORM, read_workload(path, lazy=lazy), fcfs.FCFS())
+        return simulate(EXAMPLE_PLATFORM, read_workload(path, lazy=lazy), Policy())
 
     assert list(rows(True).jobs) == list(rows(False).jobs)
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
+from batprotocol.policies import Policy
 from batprotocol.simulator import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, JobRow, Metrics, measured, read_jobs, simulate
 from batprotocol.simulator.results import Distribution, jain_index
-from examples import fcfs
 
 WITHOUT_ENGINE = True
 
@@ -140,7 +140,7 @@ def test_fairness_over_users() -> None:
 
 
 def test_a_result_has_them() -> None:
-    result = simulate(EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, fcfs.FCFS())
+    result = simulate(EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, Policy())
     metrics = result.metrics()
     assert metrics.bounded_slowdown.mean == pytest.approx(result.mean_bounded_slowdown)
     assert metrics.bounded_slowdown.max == pytest.approx(result.max_bounded_slowdown)
