@@ -75,7 +75,7 @@ def test_something_found() -> None:
         (["--", "/nowhere/edc", "{endpoint}"], "cannot be started: no such file or directory"),
         (["--", sys.executable, "-c", "raise SystemExit('no {endpoint}')"], "ended with exit status 1 without having"),
         (["--", "edc"], "{endpoint} is missing"),
-        ([], "expected FILE:CLASS, -- COMMAND, --endpoint or --library"),
+        ([], "expected FILE:CLASS, POLICY, -- COMMAND, --endpoint or --library"),
         (["--endpoint", "nonsense"], "this is no endpoint"),
         (["--endpoint", "ipc:///nowhere/edc.sock", "--timeout", "0.2"], "nobody listens at ipc:///nowhere/edc.sock"),
         (["--library", "/nowhere/lib.so"], "there is no file '/nowhere/lib.so'"),

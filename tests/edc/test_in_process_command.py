@@ -132,7 +132,7 @@ def test_the_options_are_written_for_a_shell(tmp_path: Path) -> None:
         ),
         (["run", "--in-process", "nowhere.py:X", "--", "batsim"], "batproto run: there is no file 'nowhere.py'"),
         (["library", "nowhere.py:X"], "batproto library: there is no file 'nowhere.py'"),
-        (["library", "fcfs"], "batproto library: expected FILE:CLASS"),
+        (["library", "no-such"], "batproto library: "),
     ],
 )
 def test_options_that_come_to_nothing(arguments: list[str], sentence: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from batprotocol import MessageBuilder
@@ -149,10 +149,12 @@ def shape(value: Any, seen: dict[int, int]) -> Any:
 @pytest.mark.parametrize("way", WAYS)
 @given(graphs())
 def test_copies_hang_together_as_the_originals_do(way: Any, made: list[Any]) -> None:
+    kinds = {type(value) for value in made}
+    assume(not (Stranger in kinds and kinds & {Pair, Record}))  # copy.deepcopy copies no circles of those
     root = [made]
     result = way(root)
     assert shape(result, {}) == shape(root, {})
-    if not any(isinstance(value, Record) for value in made):  # of which copy.deepcopy copies no circles
+    if not kinds & {Pair, Record}:
         assert shape(result, {}) == shape(copy.deepcopy(root), {})
     assert not any(value is other for value, other in zip(made, result[0], strict=True) if not isinstance(value, tuple))
 

@@ -295,6 +295,23 @@ step(Actions *self, PyObject *given)
     return most == -1.0 && PyErr_Occurred() ? NULL : PyFloat_FromDouble(next_step(self, most));
 }
 
+/* Let those whose latency is over use their resources, in the order of their creation: the works are in none. */
+static int
+join_all(Actions *self)
+{
+    ActionList *joining = &self->concerned;
+    if (joining->count > 1) {
+        qsort(joining->items, (size_t)joining->count, sizeof *joining->items, by_number);
+    }
+    for (Py_ssize_t index = 0; index < joining->count; index++) {
+        if (join(self, joining->items[index]) < 0) {
+            return -1;
+        }
+    }
+    joining->count = 0;
+    return 0;
+}
+
 /* Let work go on; 1 if it has come to its end, -1 with MemoryError. */
 static int
 proceed(Actions *self, Action *work, double seconds)
@@ -304,7 +321,7 @@ proceed(Actions *self, Action *work, double seconds)
         work->latency = work->latency > seconds ? work->latency - seconds : 0.0;
         if (work->latency < TIME_LEFT) {
             work->latency = 0.0;
-            if (join(self, work) < 0) {
+            if (keep(&self->concerned, work) < 0) {
                 return -1;
             }
         }
@@ -358,7 +375,7 @@ PyDoc_STRVAR(advance_doc, "advance($self, seconds, /)\n--\n\n"
 static PyObject *
 make_step(Actions *self, double seconds)
 {
-    self->ended.count = 0;
+    self->ended.count = self->concerned.count = 0;
     if (sleeps_subtract(&self->sleeps, seconds, &self->ended) < 0) {
         return NULL;
     }
@@ -369,7 +386,7 @@ make_step(Actions *self, double seconds)
             return NULL;
         }
     }
-    return told_ended(self);
+    return join_all(self) < 0 ? NULL : told_ended(self);
 }
 
 static PyObject *
