@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -100,15 +101,10 @@ def named_workload(
     )
 
 
-def _interval(text: str) -> tuple[float, float]:
+def _interval(text: str, convert: Callable[[str], float]) -> tuple[float, float]:
     """Two numbers with a hyphen between them; without the second one, up to the end."""
     first, hyphen, last = text.partition("-")
-    return float(first), float(last) if last else math.inf if hyphen else float(first)
-
-
-def _numbers(text: str) -> tuple[float, float]:
-    first, hyphen, last = text.partition("-")
-    return int(first), int(last) if last else math.inf if hyphen else int(first)
+    return convert(first), convert(last) if last else math.inf if hyphen else convert(first)
 
 
 def _yes(text: str) -> bool:
@@ -117,8 +113,8 @@ def _yes(text: str) -> bool:
 
 _LUBLIN: Final[Mapping[str, Callable[[str], Any]]] = {"jobs": int, "seed": int, "load": float, "estimates": _yes}
 _PARTS: Final[Mapping[str, Callable[[str], Any]]] = {
-    "jobs": _numbers,
-    "time": _interval,
+    "jobs": partial(_interval, convert=int),
+    "time": partial(_interval, convert=float),
     "shift": _yes,
     "larger": _yes,
     "runtime-limits": _yes,
