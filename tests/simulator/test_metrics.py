@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 from pathlib import Path
 
@@ -16,7 +17,17 @@ from hypothesis import strategies as st
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.policies import Policy
-from batprotocol.simulator import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, JobRow, Metrics, measured, read_jobs, simulate
+from batprotocol.simulator import (
+    EXAMPLE_PLATFORM,
+    EXAMPLE_WORKLOAD,
+    METRICS,
+    JobRow,
+    Metrics,
+    measured,
+    metric_named,
+    read_jobs,
+    simulate,
+)
 from batprotocol.simulator.results import Distribution, jain_index
 
 WITHOUT_ENGINE = True
@@ -117,6 +128,14 @@ def test_recorded_jobs(archive: Path, tmp_path: Path) -> None:
     assert (ours.nb_jobs, ours.nb_rejected) == (len(table), rejected)
     if table:
         with_numpy(ours, np.array(table), 64, 10.0)
+    schedule = json.loads(playback.read(archive).files.get("schedule.json", "{}").replace("-nan", "null"))
+    for name in ("waiting_time", "turnaround_time", "slowdown"):
+        if schedule and table:  # Batsim's means count rejected jobs as 0, and its files have six decimals
+            every = len(table) + rejected
+            assert ours.flat()[f"mean_{name}"] * len(table) / every == pytest.approx(
+                schedule[f"mean_{name}"], rel=1e-5, abs=2e-6
+            )
+            assert ours.flat()[f"max_{name}"] == pytest.approx(schedule[f"max_{name}"], rel=1e-5, abs=2e-6)
 
 
 def test_there_is_something_recorded() -> None:
@@ -148,6 +167,120 @@ def test_a_result_has_them() -> None:
     assert metrics.waiting.mean == pytest.approx(result.mean_waiting_time)
     assert metrics.nb_jobs == result.nb_jobs_finished
     assert ("bounded slowdown") in str(result)
+
+
+@given(ROWS, st.integers(1, 20), st.sampled_from([0.0, 0.1, 0.5]), st.sampled_from([0.0, 0.1, 0.4]))
+def test_parts_left_out(rows: list[JobRow], hosts: int, warm_up: float, cool_down: float) -> None:
+    ours = measured(rows, hosts, warm_up=warm_up, cool_down=cool_down)
+    if not rows or not (warm_up or cool_down):
+        assert ours == measured(rows, hosts)
+        return
+    table = np.array(
+        [(each.submission_time, each.starting_time, each.finish_time, each.host_count) for each in rows], float
+    )
+    submission, start, finish, size = table.T
+    span = submission.max() - submission.min()
+    begin, end = submission.min() + warm_up * span, submission.max() - cool_down * span
+    kept = (submission >= begin) & (submission <= end)
+    assert ours.nb_jobs == kept.sum()
+    agree(ours.waiting, (start - submission)[kept])
+    agree(ours.bounded_slowdown, np.maximum(1, (finish - submission) / np.maximum(finish - start, 10))[kept])
+    if not kept.any():
+        return
+    begin = begin if warm_up else submission[kept].min()
+    end = end if cool_down else finish[kept].max()
+    assert ours.makespan == pytest.approx(end - begin)
+    if end - begin <= 1e-9:
+        return
+    assert ours.throughput == pytest.approx(((finish > begin) & (finish <= end)).sum() / (end - begin))
+    times = np.unique(np.concatenate([submission, start, finish, [begin, end]]).clip(begin, end))
+    middles = (times[:-1] + times[1:]) / 2
+    busy = ((start <= middles[:, None]) & (middles[:, None] < finish)) @ size
+    waits = ((submission <= middles[:, None]) & (middles[:, None] < start)).any(axis=1)
+    capacity = hosts * (end - begin)
+    assert ours.utilisation == pytest.approx((busy * np.diff(times)).sum() / capacity, abs=1e-12)
+    idle = np.maximum(hosts - busy, 0) * waits
+    assert ours.loss_of_capacity == pytest.approx((idle * np.diff(times)).sum() / capacity, abs=1e-12)
+
+
+def test_rejected_jobs_are_left_out_too() -> None:
+    rejected = [
+        JobRow(
+            job_id=f"r{time}",
+            workload_name="w0",
+            profile="w0!d",
+            submission_time=time,
+            requested_number_of_resources=99,
+            requested_time=None,
+            final_state=FinalJobState.REJECTED,
+        )
+        for time in (0.0, 50.0, 100.0)
+    ]
+    rows = [row(0, 10, 0, 1, 1), row(1, 60, 0, 1, 1)]
+    ours = measured([*rejected, *rows], 4, warm_up=0.2, cool_down=0.2)
+    assert (ours.nb_jobs, ours.nb_rejected, ours.makespan) == (1, 1, pytest.approx(60.0))
+
+
+def test_classes_are_measured_in_the_same_time() -> None:
+    rows = [row(number, 10.0 * number, 5.0, 20.0, 1 + number % 4) for number in range(11)]
+    ours = measured(rows, 8, warm_up=0.25, cool_down=0.25, wide=2, long=50.0)
+    assert ours.classes["short narrow"].nb_jobs + ours.classes["short wide"].nb_jobs == ours.nb_jobs == 5
+    assert {part.makespan for part in ours.classes.values()} == {ours.makespan}
+    assert sum(part.utilisation for part in ours.classes.values()) == pytest.approx(ours.utilisation)
+
+
+def test_each_metric_has_a_flat_name() -> None:
+    rows = [row(number, 10.0 * number, 5.0 * number, 20.0, 1 + number % 4) for number in range(20)]
+    users = {f"w0!{number}": number % 3 for number in range(20)}
+    ours = measured(rows, 8, users=users, consumed_joules=5.0, wide=2, long=50.0)
+    found = ours.flat()
+    assert [name for name in METRICS if name not in found] == []
+    assert found["mean_bounded_slowdown"] == ours.bounded_slowdown.mean
+    assert found["p95_waiting_time"] == ours.waiting.p95
+    assert found["max_per_processor_bounded_slowdown"] == ours.per_processor_bounded_slowdown.max
+    assert found["median_stretch"] == found["median_slowdown"] == ours.slowdown.median
+    assert found["short_wide_p99_turnaround_time"] == ours.classes["short wide"].turnaround.p99
+    assert (found["fairness"], found["consumed_joules"], found["nb_jobs"]) == (ours.fairness, 5.0, 20.0)
+    numbers = [each for name in Metrics.__struct_fields__ if isinstance(each := getattr(ours, name), Distribution)]
+    assert {each.p90 for each in numbers} <= set(found.values())
+    for name in found:
+        told = metric_named(name)
+        assert told.name == name
+        assert told.definition
+    assert set(measured([], 4).flat()) == {
+        "utilisation",
+        "loss_of_capacity",
+        "makespan",
+        "throughput",
+        "nb_jobs",
+        "nb_rejected",
+    }
+
+
+def test_unknown_metrics_are_refused() -> None:
+    with pytest.raises(InputError, match="there is no metric 'mean_slow_down'; did you mean mean_slowdown"):
+        metric_named("mean_slow_down")
+    with pytest.raises(InputError, match=r"there is no metric 'x'$"):
+        metric_named("x")
+
+
+WRONG_PARTS = [{"warm_up": -0.1}, {"cool_down": 1.0}, {"warm_up": 0.5, "cool_down": 0.5}, {"warm_up": math.nan}]
+
+
+@pytest.mark.parametrize("options", WRONG_PARTS)
+def test_wrong_parts_are_refused(options: dict[str, float]) -> None:
+    with pytest.raises(InputError, match="expected a warm-up and cool-down >= 0, below 1 together"):
+        measured([], 4, **options)  # type: ignore[arg-type]
+
+
+def test_batsims_own_numbers() -> None:
+    """What schedule.json and the column `stretch` of jobs.csv have, too."""
+    result = simulate(EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, Policy())
+    found, batsim = result.metrics().flat(), result.schedule()
+    for name in ("waiting_time", "turnaround_time", "slowdown"):
+        assert found[f"mean_{name}"] == pytest.approx(batsim[f"mean_{name}"])
+        assert found[f"max_{name}"] == pytest.approx(batsim[f"max_{name}"])
+    assert found["max_stretch"] == pytest.approx(max(job.stretch or 0 for job in result.jobs))
 
 
 @pytest.mark.parametrize("options", [{"tau": 0.0}, {"tau": math.nan}, {"wide": 1}, {"long": 1.0}])

@@ -28,7 +28,8 @@ __all__ = ["simulate"]
     metavar="FILE",
     multiple=True,
     type=click.Path(readable=False, path_type=str),
-    help="A workload: Batsim's JSON, .swf or .swf.gz, a part of one, or lublin:HOSTS?jobs=N. Can be repeated.",
+    help="A workload: Batsim's JSON, .swf or .swf.gz, what is made of one (log.swf?jobs=0-999&load=1.2), or "
+    "lublin:HOSTS?jobs=N. Can be repeated.",
 )
 @click.option(
     "--events",

@@ -9,20 +9,30 @@ fault before anything runs:
   hosts apart and numbers them.
 - `read_workload`: jobs go into `columns`, or stay in a `job_file`; `json_stream`, `profiles_json` (with
   `older_profiles`, those of Batsim 1 to 4), `compact_json` and `traces` serve `workload_json`, and `quick_floats` read
-  numbers as Batsim does; `swf` reads the archive's format. `reading` finds out which of them a file needs, `lublin`
-  draws jobs by chance, and `windows` cuts parts out.
+  numbers as Batsim does; `swf` reads the archive's format. `reading` finds out which of them a file needs, and what
+  `names` stand for; `lublin` draws jobs by chance, `windows` cuts parts out, and `changes` makes other loads, weeks and
+  walltimes.
 - `read_external_events`: `event_lists`, in the order of `unstable` unless corrected.
 """
 
+from batprotocol.simulator.inputs.changes import (
+    WEEK,
+    estimated_walltimes,
+    resampled_weeks,
+    scaled_load,
+    scaled_walltimes,
+    shuffled_weeks,
+)
 from batprotocol.simulator.inputs.event_lists import read_external_events
 from batprotocol.simulator.inputs.events import ExternalEventList, TimedEvent
 from batprotocol.simulator.inputs.hosts import Host, Role, SleepPState, Watts
 from batprotocol.simulator.inputs.lublin import lublin_workload
 from batprotocol.simulator.inputs.machines import HOST_LIMIT, platform_for
+from batprotocol.simulator.inputs.names import named_workload
 from batprotocol.simulator.inputs.network import LOOPBACK, NO_ROUTE, Link, Route
 from batprotocol.simulator.inputs.platform import Platform
 from batprotocol.simulator.inputs.platform_xml import read_platform
-from batprotocol.simulator.inputs.reading import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, named_workload, read_workload
+from batprotocol.simulator.inputs.reading import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, read_workload
 from batprotocol.simulator.inputs.swf import read_swf
 from batprotocol.simulator.inputs.traces import read_traces
 from batprotocol.simulator.inputs.windows import window
@@ -34,6 +44,7 @@ __all__ = [
     "HOST_LIMIT",
     "LOOPBACK",
     "NO_ROUTE",
+    "WEEK",
     "ExternalEventList",
     "Host",
     "Link",
@@ -48,6 +59,7 @@ __all__ = [
     "Watts",
     "Workload",
     "WorkloadProfile",
+    "estimated_walltimes",
     "lublin_workload",
     "named_workload",
     "platform_for",
@@ -56,5 +68,9 @@ __all__ = [
     "read_swf",
     "read_traces",
     "read_workload",
+    "resampled_weeks",
+    "scaled_load",
+    "scaled_walltimes",
+    "shuffled_weeks",
     "window",
 ]

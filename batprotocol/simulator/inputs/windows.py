@@ -42,15 +42,14 @@ def window(
     if first < 0 or (last is not None and last < first) or (begin is not None and end is not None and end < begin):
         raise InputError(f"expected 0 <= first <= last and begin <= end, got {shown((first, last, begin, end))}")
     jobs = JobColumns()
-    cut = len(workload.name) + 1
     start: float | None = None
     for place in range(first, len(workload) if last is None else min(last + 1, len(workload))):
-        time, id, job = workload[place]
-        if begin is not None and time < begin:
+        job = workload.record(place)
+        if begin is not None and job.time < begin:
             continue
-        if end is not None and time >= end:
+        if end is not None and job.time >= end:
             break
         if start is None:
-            start = time if shifted else 0.0
-        jobs.append(id[cut:], time - start, job.resource_request, job.profile_id[cut:], job.walltime, job.extra_data)
+            start = job.time if shifted else 0.0
+        jobs.append(*job._replace(time=job.time - start))
     return workload.with_jobs(jobs)

@@ -23,7 +23,7 @@ from batprotocol.model import (
     SequentialCompositionProfile,
 )
 from batprotocol.model.value import Value
-from batprotocol.simulator.inputs.columns import JobColumns, JobTable
+from batprotocol.simulator.inputs.columns import JobColumns, JobRecord, JobTable
 
 __all__ = ["StaticJob", "Submission", "Usage", "Workload", "WorkloadProfile", "local_name", "user_of"]
 
@@ -194,7 +194,7 @@ class Workload:
         other.name = name
         other.filename = self.filename
         other.resource_count = self.resource_count
-        other.skipped = self.skipped
+        other.skipped, other.is_older = self.skipped, self.is_older
         cut = len(self.name) + 1
         other.profiles = {
             f"{name}!{given[cut:]}": _full(_local(profile, self.name), name) for given, profile in self.profiles.items()
@@ -211,7 +211,7 @@ class Workload:
         """
         local = {name[len(self.name) + 1 :]: _local(profile, self.name) for name, profile in self.profiles.items()}
         made = Workload.of_columns(self.name, self.filename, local, jobs, resource_count=self.resource_count)
-        made.skipped = self.skipped
+        made.skipped, made.is_older = self.skipped, self.is_older
         return made
 
     def __len__(self) -> int:
@@ -232,6 +232,10 @@ class Workload:
 
     def __iter__(self) -> Iterator[Submission]:
         return map(self.__getitem__, range(len(self)))
+
+    def record(self, number: int) -> JobRecord:
+        """The job of that number, by the names that it and its profile have inside the workload."""
+        return self._columns[number]
 
     def users(self) -> dict[str, str | int]:
         """Who submitted each job, by its full name: the `user` of its extra data, where these are a JSON object."""

@@ -2,9 +2,10 @@
 
 `observing` has the values that a simulation reports while it runs, and who takes them: `files` writes Batsim's result
 files, `statistics` (with `series` and `precise` numbers) keeps the numbers worth having, `metrics` has those of the
-field, and `result` tells them in the end, in `words` and in a `summary` with charts.
+field, under the names of a `catalogue`, and `result` tells them in the end, in `words` and in a `summary` with charts.
 """
 
+from batprotocol.simulator.results.catalogue import METRICS, Metric, metric_named
 from batprotocol.simulator.results.files import ResultFiles, read_jobs, write_real_execution
 from batprotocol.simulator.results.metrics import (
     Distribution,
@@ -27,11 +28,13 @@ from batprotocol.simulator.results.result import JobRows, Result
 from batprotocol.simulator.results.statistics import Statistics
 
 __all__ = [
+    "METRICS",
     "Distribution",
     "EnergyRow",
     "JobRow",
     "JobRows",
     "MachineStatesRow",
+    "Metric",
     "Metrics",
     "Observer",
     "Observers",
@@ -43,6 +46,7 @@ __all__ = [
     "bounded_slowdown",
     "jain_index",
     "measured",
+    "metric_named",
     "per_processor_bounded_slowdown",
     "read_jobs",
     "write_real_execution",

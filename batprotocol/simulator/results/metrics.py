@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from batprotocol.errors import InputError, shown
+from batprotocol.simulator.results.catalogue import CLASSES, flat
 from batprotocol.simulator.results.observing import JobRow
 
 __all__ = [
@@ -119,7 +120,7 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
         utilisation: host-seconds of all jobs / (hosts * makespan); above 1 where jobs share hosts.
         loss_of_capacity: idle host-seconds while jobs were waiting / (hosts * makespan): what fragmentation, and a
             scheduler that waits, cost (Zhang, Franke, Moreira and Sivasubramaniam, IPDPS 2000).
-        makespan: seconds from the first submission to the last end.
+        makespan: seconds from the first submission to the last end; with a warm-up or cool-down, those in between.
         throughput: jobs that ended a second of makespan.
         fairness: Jain's index over users' mean bounded slowdowns: 1 if all are equal, 1/n if one of n users has it all
             (Jain, Chiu and Hawe, 1984); None where users are not known.
@@ -142,6 +143,15 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
     fairness: float | None = None
     consumed_joules: float | None = None
     classes: Mapping[str, Metrics] = {}
+
+    @property
+    def stretch(self) -> Distribution:
+        """The slowdown, as Batsim calls it."""
+        return self.slowdown
+
+    def flat(self) -> dict[str, float]:
+        """All numbers by the names of `METRICS`, such as `mean_bounded_slowdown`; what is not known is not in it."""
+        return flat(self)
 
 
 def bounded_slowdown(turnaround: float, runtime: float, tau: float = TAU) -> float:
@@ -171,10 +181,6 @@ def jain_index(values: Iterable[float]) -> float:
     return math.fsum(given) ** 2 / (len(given) * squares)
 
 
-SIZES: Final = ("narrow", "wide")
-LENGTHS: Final = ("short", "long")
-
-
 def measured(
     rows: Iterable[JobRow],
     hosts: int,
@@ -184,8 +190,14 @@ def measured(
     consumed_joules: float | None = None,
     wide: int | None = None,
     long: float | None = None,
+    warm_up: float = 0.0,
+    cool_down: float = 0.0,
 ) -> Metrics:
     """The metrics of these rows of jobs.csv.
+
+    With a warm-up or a cool-down, only the jobs that are submitted in between count. What is of the machine
+    (utilisation, loss of capacity, throughput) is that of all jobs in that time, which the makespan is, then. These are
+    shares, so that a workload is cut at the same jobs whatever its load. Energy is that of the whole simulation.
 
     Args:
         rows: of jobs that ended or were rejected, in any order.
@@ -196,6 +208,9 @@ def measured(
         wide: jobs on more hosts than this are wide, the others narrow. With `long`, the jobs of each of the four
             classes are measured, too: "short narrow", "short wide", "long narrow", "long wide".
         long: jobs that ran for more seconds than this are long, the others short.
+        warm_up: a share of the time between the first and the last submission, in [0, 1): what is left out at its
+            beginning.
+        cool_down: likewise, at its end; both together are less than 1.
 
     Raises:
         InputError: an argument is out of its range.
@@ -204,26 +219,65 @@ def measured(
         raise InputError(
             f"expected hosts > 0, tau > 0 and both or none of wide and long, got {shown((hosts, tau, wide, long))}"
         )
+    if not (warm_up >= 0 and cool_down >= 0 and warm_up + cool_down < 1):
+        raise InputError(f"expected a warm-up and cool-down >= 0, below 1 together, got {shown((warm_up, cool_down))}")
     jobs: list[JobTimes] = []
-    rejected = 0
+    rejected: list[float] = []
     for row in rows:
         finish = row.finish_time
         if row.starting_time is None or finish is None:
-            rejected += 1
+            rejected.append(row.submission_time)
             continue
         name = f"{row.workload_name}!{row.job_id}"
         jobs.append(JobTimes(row.submission_time, row.starting_time, finish, row.host_count, name))
+    time = _Time.between(jobs, rejected, warm_up, cool_down)
+    counted = [job for job in jobs if time.has(job.submission)]
     classes: dict[str, Metrics] = {}
     if wide is not None and long is not None:
-        parts: dict[str, list[JobTimes]] = {f"{length} {size}": [] for length in LENGTHS for size in SIZES}
-        for job in jobs:
-            parts[f"{LENGTHS[job.runtime > long]} {SIZES[job.hosts > wide]}"].append(job)
-        classes = {name: _of(part, hosts, tau, users, 0, None, {}) for name, part in parts.items()}
-    return _of(jobs, hosts, tau, users, rejected, consumed_joules, classes)
+        for name in CLASSES:
+            length, size = name.split()
+            part = [job for job in jobs if _is(job, size, length, wide, long)]
+            chosen = [job for job in part if time.has(job.submission)]
+            classes[name] = _of(chosen, part, time, hosts, tau, users, 0, None, {})
+    nb_rejected = sum(map(time.has, rejected))
+    return _of(counted, jobs, time, hosts, tau, users, nb_rejected, consumed_joules, classes)
+
+
+def _is(job: JobTimes, size: str, length: str, wide: int, long: float) -> bool:
+    """Whether a job belongs to a class."""
+    return (job.hosts > wide) == (size == "wide") and (job.runtime > long) == (length == "long")
+
+
+class _Time(NamedTuple):
+    """The time that is measured; None: from the first submission on, and to the last end."""
+
+    begin: float | None
+    end: float | None
+
+    @classmethod
+    def between(cls, jobs: Sequence[JobTimes], rejected: Sequence[float], warm_up: float, cool_down: float) -> _Time:
+        submissions = [job.submission for job in jobs] + list(rejected)
+        if not submissions or not (warm_up or cool_down):
+            return cls(None, None)
+        first, last = min(submissions), max(submissions)
+        span = last - first
+        return cls(first + warm_up * span if warm_up else None, last - cool_down * span if cool_down else None)
+
+    def has(self, submission: float) -> bool:
+        """Whether what is submitted then counts."""
+        return (self.begin is None or self.begin <= submission) and (self.end is None or submission <= self.end)
+
+    def of(self, jobs: Sequence[JobTimes]) -> tuple[float, float]:
+        """From when to when these jobs are measured."""
+        begin = min((job.submission for job in jobs), default=0.0) if self.begin is None else self.begin
+        end = max((job.finish for job in jobs), default=begin) if self.end is None else self.end
+        return begin, max(begin, end)
 
 
 def _of(
     jobs: Sequence[JobTimes],
+    running: Sequence[JobTimes],
+    time: _Time,
     hosts: int,
     tau: float,
     users: Mapping[str, object] | None,
@@ -231,14 +285,17 @@ def _of(
     consumed_joules: float | None,
     classes: Mapping[str, Metrics],
 ) -> Metrics:
+    """The metrics of these jobs, on a machine where those that are `running` ran, too."""
     bounded = [bounded_slowdown(job.turnaround, job.runtime, tau) for job in jobs]
-    first = min((job.submission for job in jobs), default=0.0)
-    makespan = max((job.finish for job in jobs), default=0.0) - first
+    begin, end = time.of(jobs)
+    makespan = end - begin
     capacity = hosts * makespan
 
     def over(value: Callable[[JobTimes], float]) -> Distribution:
         return Distribution.of(map(value, jobs))
 
+    inside = [job for job in running if job.finish > begin and job.submission < end] if makespan else []
+    busy = math.fsum(job.hosts * max(0.0, min(job.finish, end) - max(job.start, begin)) for job in inside)
     return Metrics(
         nb_jobs=len(jobs),
         nb_rejected=rejected,
@@ -250,23 +307,24 @@ def _of(
             lambda job: per_processor_bounded_slowdown(job.turnaround, job.runtime, job.hosts, tau)
         ),
         tau=tau,
-        utilisation=math.fsum(job.hosts * job.runtime for job in jobs) / capacity if capacity else 0.0,
-        loss_of_capacity=_lost(jobs, hosts) / capacity if capacity else 0.0,
+        utilisation=busy / capacity if capacity else 0.0,
+        loss_of_capacity=_lost(inside, hosts, begin, end) / capacity if capacity else 0.0,
         makespan=makespan,
-        throughput=len(jobs) / makespan if makespan else 0.0,
+        throughput=sum(job.finish <= end for job in inside) / makespan if makespan else 0.0,
         fairness=None if users is None else _fairness(jobs, bounded, users),
         consumed_joules=consumed_joules,
         classes=classes,
     )
 
 
-def _lost(jobs: Sequence[JobTimes], hosts: int) -> float:
-    """The host-seconds that were idle while jobs were waiting."""
+def _lost(jobs: Sequence[JobTimes], hosts: int, begin: float, end: float) -> float:
+    """The host-seconds in a time that were idle while jobs were waiting."""
     changes: dict[float, tuple[int, int]] = {}
     for job in jobs:
-        for time, waiting, busy in ((job.submission, 1, 0), (job.start, -1, job.hosts), (job.finish, 0, -job.hosts)):
-            before = changes.get(time, (0, 0))
-            changes[time] = before[0] + waiting, before[1] + busy
+        for moment, waits, uses in ((job.submission, 1, 0), (job.start, -1, job.hosts), (job.finish, 0, -job.hosts)):
+            moment = min(max(moment, begin), end)
+            before = changes.get(moment, (0, 0))
+            changes[moment] = before[0] + waits, before[1] + uses
     lost: list[float] = []
     waiting = busy = 0
     last = 0.0

@@ -149,6 +149,8 @@ class Result:
         users: Mapping[str, object] | None = None,
         wide: int | None = None,
         long: float | None = None,
+        warm_up: float = 0.0,
+        cool_down: float = 0.0,
     ) -> Metrics:
         """The metrics of the field, of all jobs that ran; it goes through `jobs` once.
 
@@ -157,6 +159,8 @@ class Result:
             users: who submitted each job, by its full name, for fairness, such as `workload.users()`.
             wide: with `long`: measure wide jobs, on more hosts than this, and narrow ones apart, too.
             long: with `wide`: measure long jobs, which ran for more seconds than this, and short ones apart, too.
+            warm_up: the share of the time of submissions that is left out at its beginning, in [0, 1), see `measured`.
+            cool_down: likewise, at its end.
 
         Raises:
             InputError: an argument is out of its range.
@@ -169,6 +173,8 @@ class Result:
             consumed_joules=self.consumed_joules,
             wide=wide,
             long=long,
+            warm_up=warm_up,
+            cool_down=cool_down,
         )
 
     @property

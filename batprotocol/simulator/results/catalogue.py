@@ -1,0 +1,172 @@
+"""The metrics by flat names (`mean_bounded_slowdown`), as tables and stores have them: definition, unit and source.
+
+It tells where in a `Metrics` each is, and nothing of how it is computed.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any, Final, Literal
+
+import msgspec
+
+from batprotocol.errors import InputError, shown
+
+__all__ = ["CLASSES", "METRICS", "Metric", "flat", "metric_named"]
+
+CLASSES: Final = ("short narrow", "short wide", "long narrow", "long wide")
+"""Those of jobs, by their lengths and sizes, which may be measured apart."""
+
+
+class Metric(msgspec.Struct, frozen=True):
+    """A number that a simulation came to.
+
+    Args:
+        name: its flat name.
+        label: what it is called in tables and plots.
+        definition: how it is computed.
+        unit: such as `s`; "" for what has none.
+        source: who defined it where; "" for what needs none.
+        better: whether `less` or `more` is better; None: neither is.
+        path: where it is in a `Metrics`: `bounded_slowdown.mean`.
+    """
+
+    name: str
+    label: str
+    definition: str
+    unit: str
+    source: str
+    better: Literal["less", "more"] | None
+    path: str
+
+    @property
+    def label_with_unit(self) -> str:
+        """Its label, and its unit where it has one: `mean waiting time [s]`."""
+        return f"{self.label} [{self.unit}]" if self.unit else self.label
+
+
+_FEITELSON: Final = "D. G. Feitelson and L. Rudolph, JSSPP 1998"
+_OF_JOBS: Final = (
+    ("waiting_time", "waiting", "s", "start - submission", ""),
+    ("turnaround_time", "turnaround", "s", "end - submission", ""),
+    ("slowdown", "slowdown", "", "turnaround time / run time", _FEITELSON),
+    (
+        "bounded_slowdown",
+        "bounded_slowdown",
+        "",
+        "max(1, turnaround time / max(run time, tau)), tau = 10 s",
+        _FEITELSON,
+    ),
+    (
+        "per_processor_bounded_slowdown",
+        "per_processor_bounded_slowdown",
+        "",
+        "max(1, turnaround time / (hosts * max(run time, tau))), tau = 10 s",
+        "D. Zotkin and P. J. Keleher, HPDC 1999",
+    ),
+    (
+        "stretch",
+        "stretch",
+        "",
+        "turnaround time / run time: the slowdown, as Batsim and scheduling theory call it",
+        "M. A. Bender, S. Chakrabarti and S. Muthukrishnan, SODA 1998",
+    ),
+)
+"""Name, field of `Metrics`, unit, definition, source."""
+_STATISTICS: Final = (
+    ("mean", "mean {}", "the sum over the number of jobs"),
+    ("median", "median {}", "half of the jobs have at most this"),
+    ("p90", "{}, 90th percentile", "nine jobs of ten have at most this"),
+    ("p95", "{}, 95th percentile", "nineteen jobs of twenty have at most this"),
+    ("p99", "{}, 99th percentile", "ninety-nine jobs of a hundred have at most this"),
+    ("max", "largest {}", "that of the job with the largest"),
+)
+"""Name, label, and what it says."""
+_OF_THE_MACHINE: Final[tuple[tuple[str, str, str, Literal["less", "more"] | None, str, str], ...]] = (
+    ("utilisation", "utilisation", "", "more", "host-seconds of all jobs / (hosts * makespan)", ""),
+    (
+        "loss_of_capacity",
+        "loss of capacity",
+        "",
+        "less",
+        "idle host-seconds while jobs were waiting / (hosts * makespan)",
+        "Y. Zhang, H. Franke, J. E. Moreira and A. Sivasubramaniam, IPDPS 2000",
+    ),
+    ("makespan", "makespan", "s", "less", "last end of a job - first submission", ""),
+    ("throughput", "throughput", "jobs/s", "more", "jobs that ended / makespan", ""),
+    (
+        "fairness",
+        "fairness",
+        "",
+        "more",
+        "Jain's index over users' mean bounded slowdowns: sum(x)^2 / (n * sum(x^2)); where users are known",
+        "R. K. Jain, D.-M. W. Chiu and W. R. Hawe, DEC-TR-301, 1984",
+    ),
+    ("consumed_joules", "energy", "J", "less", "energy of all hosts, where it is measured", ""),
+    ("nb_jobs", "jobs that ran", "jobs", None, "jobs that ran", ""),
+    ("nb_rejected", "rejected jobs", "jobs", "less", "jobs that were rejected", ""),
+)
+"""Name, label, unit, what is better, definition, source."""
+
+
+def _all() -> dict[str, Metric]:
+    found: list[Metric] = []
+    for name, field, unit, definition, source in _OF_JOBS:
+        spoken = name.replace("_", " ").replace("per processor", "per-processor")
+        for statistic, label, meaning in _STATISTICS:
+            told = f"{definition}; {meaning}"
+            path = f"{field}.{statistic}"
+            found.append(Metric(f"{statistic}_{name}", label.format(spoken), told, unit, source, "less", path))
+    for name, label, unit, better, definition, source in _OF_THE_MACHINE:
+        found.append(Metric(name, label, definition, unit, source, better, name))
+    return {each.name: each for each in found}
+
+
+METRICS: Final = _all()
+"""All metrics by their names. Of a class of jobs, the name has that in front: `short_narrow_mean_waiting_time`."""
+
+_GETTERS: Final = tuple((each.name, attrgetter(each.path)) for each in METRICS.values())
+_PREFIXES: Final = {f"{each.replace(' ', '_')}_": each for each in CLASSES}
+
+
+def flat(metrics: Any) -> dict[str, float]:
+    """The numbers of a `Metrics` by their names, those of its classes after the others; without what is not known.
+
+    >>> from batprotocol.simulator import measured
+    >>> flat(measured([], 4))["nb_jobs"]
+    0.0
+    """
+    found: dict[str, float] = {}
+    for prefix, part in (
+        ("", metrics),
+        *((f"{name.replace(' ', '_')}_", each) for name, each in metrics.classes.items()),
+    ):
+        for name, get in _GETTERS:
+            value = get(part)
+            if value is not None and value == value:  # no NaN
+                found[prefix + name] = float(value)
+    return found
+
+
+def metric_named(name: str) -> Metric:
+    """What a flat name stands for, also one of a class of jobs.
+
+    Raises:
+        InputError: there is no such metric; with the names that are spelled alike.
+
+    >>> metric_named("short_wide_mean_waiting_time").label_with_unit
+    'mean waiting time, short wide jobs [s]'
+    """
+    known = METRICS.get(name)
+    if known is not None:
+        return known
+    for prefix, jobs in _PREFIXES.items():
+        whole = METRICS.get(name.removeprefix(prefix)) if name.startswith(prefix) else None
+        if whole is not None:
+            told = f"{whole.definition}; of {jobs} jobs only"
+            return msgspec.structs.replace(whole, name=name, label=f"{whole.label}, {jobs} jobs", definition=told)
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, METRICS, n=3, cutoff=0.6)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    raise InputError(f"there is no metric {shown(name)}{hint}")
