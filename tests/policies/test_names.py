@@ -107,8 +107,9 @@ def test_a_policy_is_simulated_by_its_name(tmp_path: Path) -> None:
     assert (tmp_path / "jobs.csv").is_file()
 
 
-def test_an_unknown_policy_is_told() -> None:
-    result = run_here("simulate", "eazy")
+@pytest.mark.parametrize("command", ["simulate", "run", "library", "conformance"])
+def test_an_unknown_policy_is_told(command: str) -> None:
+    result = run_here(command, "eazy")
     assert result.status == 2
     assert "no part 'eazy'" in result.err
     assert "batproto policies" in result.err

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from typing import Any
 import click
 
 from batprotocol.cli.messages.dump import print_frames
-from batprotocol.cli.run.scheduler import load, telling_whose_fault
+from batprotocol.cli.run.scheduler import is_policy, load, telling_whose_fault
 from batprotocol.cli.terminal.output import Output, reason_of
 from batprotocol.cli.terminal.text import number_of, printable
 from batprotocol.files import naming
@@ -63,7 +64,7 @@ def target_of(command: Sequence[str], endpoint: str | None, library: str | None)
         if not os.path.isfile(library):
             raise ValueError(f"there is no file {library!r}")
         return Library(library)
-    if len(command) == 1 and (".py:" in command[0] or is_name(command[0])) and endpoint is None:
+    if len(command) == 1 and endpoint is None and _is_scheduler(command[0]):
         logging.basicConfig(level=logging.CRITICAL)
         with telling_whose_fault(command[0]):
             return InProcess(load(command[0]))
@@ -73,6 +74,11 @@ def target_of(command: Sequence[str], endpoint: str | None, library: str | None)
     if endpoint is None:
         raise ValueError("expected FILE:CLASS, POLICY, -- COMMAND, --endpoint or --library")
     return Endpoint(endpoint)
+
+
+def _is_scheduler(word: str) -> bool:
+    """Whether this is FILE:CLASS or a policy, be it a wrong one, and no program."""
+    return ".py:" in word or is_name(word) or (is_policy(word) and shutil.which(word) is None)
 
 
 def run(
