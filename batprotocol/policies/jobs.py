@@ -92,8 +92,9 @@ class State:
 
     Attributes:
         now: the time, in seconds.
-        size: how many hosts there are.
-        free: the hosts that no job has. Some may be asleep.
+        size: how many hosts there are. Where jobs share hosts, each counts as often as jobs can have it.
+        free: the hosts that a job can have. Some may be asleep.
+        vacant: how many they are, each counted as often as jobs can still have it.
         room: how many hosts a job can have now: all that are free, unless they must lie in a row.
         running: the jobs that run, by id.
         endings: their `ending`s, sorted.
@@ -104,7 +105,7 @@ class State:
         self.now = 0.0
         self.free = Hosts() if hosts is None else hosts
         self.size = len(self.free)
-        self.room = self.size
+        self.room = self.vacant = self.size
         self.running: dict[str, RunningJob] = {}
         self.endings: SortedList[Ending] = SortedList()
         self.resolution = resolution

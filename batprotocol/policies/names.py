@@ -174,6 +174,10 @@ def _predicted(options: Sequence[str]) -> tuple[str, Any]:
     return "walltimes", walltimes.MeanOfLast(int(_number(_only(options, "2"), 1, whole=True)))
 
 
+def _shared(options: Sequence[str]) -> tuple[str, Any]:
+    return "hosts", places.Shared(int(_number(_only(options, "2"), 1, whole=True)))
+
+
 def _multifactor(options: Sequence[str]) -> tuple[str, Any]:
     if len(options) > 3:
         raise ValueError("expected at most three weights: of age, size and share")
@@ -201,13 +205,14 @@ _BACKFILLINGS: Final = (
 )
 _PLACES: Final = (
     *(places.First, places.Last, places.Contiguous, places.BestContiguous),
-    *(places.Zones, places.Fastest, places.Slowest, places.AwakeFirst),
+    *(places.Zones, places.Fastest, places.Slowest, places.AwakeFirst, places.Shared),
 )
 _OPTIONS: Final[Mapping[type, tuple[str, Callable[[Sequence[str]], tuple[str, Any]]]]] = {
     backfilling.EASY: ("ORDER,no-spare,strict,once", _easy),
     backfilling.Conservative: ("DEPTH", _conservative),
     backfilling.Reservations: ("COUNT,ORDER", _reservations),
     backfilling.Greedy: ("ORDER", _greedy),
+    places.Shared: ("JOBS", _shared),
     walltimes.MeanOfLast: ("N", _predicted),
     orders.Multifactor: ("AGE,SIZE,SHARE", _multifactor),
 }

@@ -10,11 +10,25 @@ from batprotocol.errors import HostsError
 from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import Host, SimulationBeginsEvent
 
-__all__ = ["AwakeFirst", "BestContiguous", "Contiguous", "Fastest", "First", "Last", "Place", "Slowest", "Zones"]
+__all__ = [
+    "AwakeFirst",
+    "BestContiguous",
+    "Contiguous",
+    "Fastest",
+    "First",
+    "Last",
+    "Place",
+    "Shared",
+    "Slowest",
+    "Zones",
+]
 
 
 class Place:
-    """Which hosts a job gets. To make one, derive, and write `take`; `room` too, if not any hosts will do."""
+    """Which hosts a job gets. To make one, derive, and write `take`; `room` too, if not any hosts will do.
+
+    Where jobs share hosts, `give_back` and `vacant` are written, too: see `Shared`.
+    """
 
     name: ClassVar[str] = ""
     """What it is called on the command line."""
@@ -22,9 +36,15 @@ class Place:
     """What it does."""
     source: ClassVar[str] = ""
     """Where it comes from."""
+    share: int = 1
+    """How many jobs can have a host at a time."""
 
     def begin(self, event: SimulationBeginsEvent) -> None:
         """A simulation begins."""
+
+    def vacant(self, free: Hosts) -> int:
+        """How many hosts are free, each counted as often as jobs can still have it."""
+        return len(free)
 
     def room(self, free: Hosts) -> int:
         """How many hosts a job can have at most."""
@@ -35,10 +55,15 @@ class Place:
 
         Args:
             count: how many; 1 to `room(free)`.
-            free: the hosts that no job has.
+            free: the hosts that a job can have.
             asleep: those of them that must be switched on first. Not to be changed.
         """
         raise NotImplementedError
+
+    def give_back(self, hosts: FrozenHosts, free: Hosts) -> FrozenHosts:
+        """A job does not need these hosts any more; those of them that no job has now."""
+        free.give_back(hosts)
+        return hosts
 
 
 class First(Place):
@@ -158,6 +183,66 @@ class AwakeFirst(Place):
         if not asleep:
             return free.take(count)
         return free.take_these(_out_of([free - asleep, free & asleep], count))
+
+
+class Shared(Place):
+    """Hosts that several jobs have at a time: those with the fewest jobs first, and of these the first ones.
+
+    What computes on one host slows down, so jobs may reach their walltimes that would not alone. How many hosts are
+    free is counted by what jobs can still have of them. But a job never has a host twice, so it may find too few
+    different ones when its time has come, and start later than at its reservation.
+
+    Args:
+        share: how many jobs can have a host, >= 1.
+    """
+
+    name = "shared"
+    sentence = "Up to two jobs on a host, or as many as told; hosts with the fewest jobs first."
+    source = "Slurm, OverSubscribe=FORCE"
+
+    def __init__(self, share: int = 2) -> None:
+        if share < 1:
+            raise ValueError(f"expected a share >= 1, got {share}")
+        self.share = share
+        self._having: list[Hosts] = []  # the hosts that no job has, those that one has, ...
+        self._used = self._full = 0
+
+    def begin(self, event: SimulationBeginsEvent) -> None:
+        self._having = [Hosts(host.id for host in event.computation_hosts), *(Hosts() for _ in range(self.share))]
+        self._used = self._full = 0
+
+    def vacant(self, free: Hosts) -> int:
+        return self.share * (len(free) + self._full) - self._used
+
+    def take(self, count: int, free: Hosts, asleep: Hosts) -> FrozenHosts:
+        chosen = _out_of([free & each for each in self._having[:-1]], count)
+        hosts = chosen.take(count)
+        for jobs in reversed(range(self.share)):
+            filled = self._move(hosts, jobs, jobs + 1)
+            if jobs + 1 == self.share:
+                free.take_these(filled)
+                self._full += filled.size
+        self._used += count
+        return hosts
+
+    def give_back(self, hosts: FrozenHosts, free: Hosts) -> FrozenHosts:
+        idle = Hosts().take(0)
+        for jobs in range(1, self.share + 1):
+            idle_or_not = self._move(hosts, jobs, jobs - 1)
+            if jobs == 1:
+                idle = idle_or_not
+            if jobs == self.share:
+                free.give_back(idle_or_not)
+                self._full -= idle_or_not.size
+        self._used -= hosts.size
+        return idle
+
+    def _move(self, hosts: FrozenHosts, before: int, after: int) -> FrozenHosts:
+        """Those of these hosts that so many jobs have had; now others have them."""
+        moved = hosts & self._having[before]
+        self._having[before] -= moved
+        self._having[after] |= moved
+        return moved
 
 
 def _zone_of(host: Host) -> object:

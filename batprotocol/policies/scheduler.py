@@ -58,8 +58,9 @@ class Policy(Scheduler):
         resolution: what is less apart counts as the same time, in seconds, >= 0. As Batsim's messages take a while,
             jobs start a few microseconds after others have ended.
 
-    Each job has its hosts for itself. Jobs that can never run are rejected, which is logged as `batprotocol.policies`:
-    those that ask for no hosts, for more than there are, or for what Batsim would abort on.
+    Each job has its hosts for itself, unless these are `Shared`. Jobs that can never run are rejected, which is logged as
+    `batprotocol.policies`: those that ask for no hosts, for more than there are, or for what Batsim would
+    abort on.
 
     >>> from batprotocol.policies import EASY, SJF, SAF, Policy
     >>> from batprotocol.simulator import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, simulate
@@ -95,8 +96,9 @@ class Policy(Scheduler):
 
     def _prepare(self, state: State) -> None:
         self.state = state
+        self._look_around()
+        self._most, state.size = state.room, state.vacant
         self.queue = Queue(self.order, state, keeps=self.keeps)
-        self._most = state.size
         self._waking: dict[str, tuple[RunningJob, Hosts]] = {}  # with the hosts that are not on yet
         self._sleepy: list[tuple[Ending, Hosts]] = []  # hosts that are being switched off
         self._all_submitted = False
@@ -114,12 +116,10 @@ class Policy(Scheduler):
     # What Batsim tells
 
     def on_simulation_begins(self, event: SimulationBeginsEvent) -> None:
-        self._prepare(State(Hosts(host.id for host in event.computation_hosts), self.resolution))
         self.hosts.begin(event)
         self.switching.begin(event)
+        self._prepare(State(Hosts(host.id for host in event.computation_hosts), self.resolution))
         self._all_submitted = not event.workloads  # without any, no event tells that there are no more jobs
-        state = self.state
-        self._most = state.room = self.hosts.room(state.free)
 
     def on_job_submitted(self, event: JobSubmittedEvent) -> None:
         self._arrivals.append(event)
@@ -220,7 +220,7 @@ class Policy(Scheduler):
     def _start(self, job: WaitingJob) -> None:
         state = self.state
         hosts = self.hosts.take(job.size, state.free, self.switching.asleep)
-        sleeping = self.switching.taken(hosts)
+        sleeping = self.switching.taken(hosts, self.reply)
         if not sleeping and not self._execute(job, hosts):
             self._drop(job)
             return
@@ -228,10 +228,9 @@ class Policy(Scheduler):
         running = state.running[job.id] = RunningJob(job, hosts, state.now, self._starts)
         self._starts += 1
         state.endings.add(running.ending)
-        state.room = self.hosts.room(state.free)
+        self._look_around()
         self.backfilling.started(running, state)
         if sleeping:
-            self.switching.switch(sleeping, True, self.reply)
             self._waking[job.id] = running, Hosts(sleeping)
 
     def _execute(self, job: WaitingJob, hosts: FrozenHosts) -> bool:
@@ -240,8 +239,7 @@ class Policy(Scheduler):
             self.reply.add_execute_job(job.id, hosts)
         except RuleViolation as violation:
             # Batsim would abort, for example because the profile names a storage that the platform does not have.
-            self.state.free.give_back(hosts)
-            self.switching.released(hosts, self.state.now)
+            self._give_back(hosts)
             self._reject(job.id, violation)
             return False
         return True
@@ -249,12 +247,19 @@ class Policy(Scheduler):
     def _ended(self, job: RunningJob) -> None:
         state = self.state
         state.endings.remove(job.ending)
-        state.free.give_back(job.hosts)
-        self.switching.released(job.hosts, state.now)
-        state.room = self.hosts.room(state.free)
+        self._give_back(job.hosts)
+        self._look_around()
         for part in (self.order, self.walltimes, self.backfilling):
             part.ended(job, state)
         self._changed = True
+
+    def _give_back(self, hosts: FrozenHosts) -> None:
+        self.switching.released(self.hosts.give_back(hosts, self.state.free), self.state.now)
+
+    def _look_around(self) -> None:
+        """Which hosts are free has changed."""
+        state = self.state
+        state.room, state.vacant = self.hosts.room(state.free), self.hosts.vacant(state.free)
 
     def _drop(self, job: WaitingJob) -> None:
         self.queue.remove(job)
@@ -300,8 +305,8 @@ class Policy(Scheduler):
                 sleepy -= done
                 state.free.give_back(done)
                 self.switching.asleep |= done
-                state.room = self.hosts.room(state.free)
-                self._sleepy[place] = (*ending[:2], len(sleepy), ""), sleepy
+                self._look_around()
+                self._sleepy[place] = (*ending[:2], len(sleepy) * self.hosts.share, ""), sleepy
                 state.endings.add(self._sleepy[place][0])
                 self._changed = True
         for ending, sleepy in self._sleepy:
@@ -312,6 +317,7 @@ class Policy(Scheduler):
     def _wake_up(self, hosts: ProcSet) -> None:
         """Jobs start whose hosts are all on."""
         state = self.state
+        self.switching.waking -= hosts
         for job_id, (job, missing) in list(self._waking.items()):
             missing -= hosts
             if missing:
@@ -323,7 +329,7 @@ class Policy(Scheduler):
             else:
                 del state.running[job_id]
                 state.endings.remove(job.ending)
-                state.room = self.hosts.room(state.free)
+                self._look_around()
                 self.backfilling.ended(job, state)
                 self._changed = True
 
@@ -336,9 +342,9 @@ class Policy(Scheduler):
         if idle:
             switching.switch(idle, False, self.reply)
             hosts = state.free.take_these(idle)
-            state.room = self.hosts.room(state.free)
+            self._look_around()
             self._count += 1
-            ending = state.now, self._count, hosts.size, ""
+            ending = state.now, self._count, hosts.size * self.hosts.share, ""
             state.endings.add(ending)
             self._sleepy.append((ending, Hosts(hosts)))
         if state.running or self.queue or not self._all_submitted:

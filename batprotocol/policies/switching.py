@@ -30,11 +30,13 @@ class Switching:
         self._pstates: dict[int, tuple[int, int]] = {}
         self.asleep = Hosts()
         """The hosts that sleep, and are free."""
+        self.waking = Hosts()
+        """The hosts that are being switched on."""
         self._idle: dict[int, float] = {}  # since when; who has been idle for longest comes first
 
     def begin(self, event: SimulationBeginsEvent) -> None:
         """A simulation begins."""
-        self.asleep, self._pstates, self._idle = Hosts(), {}, {}
+        self.asleep, self.waking, self._pstates, self._idle = Hosts(), Hosts(), {}, {}
         if self.after == math.inf:
             return
         for host in event.computation_hosts:
@@ -43,18 +45,21 @@ class Switching:
                 self._pstates[host.id] = host.pstate, pstate
         self._idle = dict.fromkeys(self._pstates, 0.0)
 
-    def taken(self, hosts: FrozenHosts) -> FrozenHosts:
-        """A job gets these hosts; those of them that must be switched on first."""
+    def taken(self, hosts: FrozenHosts, reply: Reply) -> FrozenHosts:
+        """A job gets these hosts, and those of them that sleep are switched on; those for which it must wait."""
         if not self._pstates:
             return Hosts().take(0)
         for host in hosts:
             self._idle.pop(host, None)
         sleeping = hosts & self.asleep
-        self.asleep -= sleeping
-        return sleeping
+        if sleeping:
+            self.asleep -= sleeping
+            self.waking |= sleeping
+            self.switch(sleeping, True, reply)
+        return hosts & self.waking
 
     def released(self, hosts: FrozenHosts, now: float) -> None:
-        """A job does not need these hosts any more."""
+        """No job has these hosts any more."""
         for host in hosts if self._pstates else ():
             if host in self._pstates:
                 self._idle[host] = now
@@ -81,10 +86,6 @@ class Switching:
             targets[self._pstates[host][0 if on else 1]].append(host)
         for pstate, members in targets.items():
             reply.add_turn_on_off_hosts(members, pstate)
-
-    def is_on(self, host: int, pstate: int) -> bool:
-        """Whether a host that has reached this power state is on."""
-        return self._pstates[host][0] == pstate
 
 
 def _sleep_pstate(host: Host) -> int | None:

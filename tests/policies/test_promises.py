@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import accumulate
 
 import pytest
 from hypothesis import given, settings
@@ -58,15 +59,15 @@ def rows_of(workload: Workload, policy: Policy, platform: Platform | None = None
     return rows
 
 
-def nothing_is_overcommitted(rows: list[JobRow]) -> None:
-    used: dict[int, list[tuple[float, float]]] = {}
+def most_on_a_host(rows: list[JobRow]) -> int:
+    """How many jobs a host has had at a time, at most."""
+    changes: dict[int, list[tuple[float, int]]] = {}
     for row in rows:
         hosts = parse_hosts(row.allocated_resources)
         assert len(hosts) == row.requested_number_of_resources
         for host in hosts:
-            used.setdefault(host, []).append((row.starting_time, row.finish_time))
-    for times in used.values():
-        assert all(before[1] <= after[0] + 1e-9 for before, after in pairwise(sorted(times)))
+            changes.setdefault(host, []).extend([(row.starting_time, 1), (row.finish_time - 1e-9, -1)])
+    return max(max(accumulate(change for _, change in sorted(each))) for each in changes.values())
 
 
 class RememberingConservative(Conservative):
@@ -127,6 +128,7 @@ def test_reservations_are_kept_in_2000_workloads() -> None:
 def combinations() -> Iterator[str]:
     """Each part with some others."""
     hosts = [name for name, part in PARTS.items() if part.kind == "hosts"]
+    hosts.remove("shared")
     for number, order in enumerate(ORDERS):
         yield f"{order}+{BACKFILLINGS[number % len(BACKFILLINGS)]}+{hosts[number % len(hosts)]}"
         yield f"{order}+{BACKFILLINGS[(number + 2) % len(BACKFILLINGS)]}+predicted+keep+each"
@@ -137,9 +139,41 @@ def runs(examples: int) -> None:
     @settings(max_examples=examples, deadline=None)
     def run(workload: Workload, name: str, with_latency: bool) -> None:
         platform = Platform.homogeneous(SIZE) if with_latency else None
-        nothing_is_overcommitted(rows_of(workload, named(name)(), platform))
+        assert most_on_a_host(rows_of(workload, named(name)(), platform)) == 1
 
     run()
+
+
+def shares(examples: int) -> None:
+    @given(workloads(exact=False), st.sampled_from(ORDERS), st.sampled_from(BACKFILLINGS), st.integers(1, 3))
+    @settings(max_examples=examples, deadline=None)
+    def run(workload: Workload, order: str, backfilling: str, share: int) -> None:
+        rows = rows_of(workload, named(f"{order}+{backfilling}+shared={share}")())
+        assert most_on_a_host(rows) <= share
+        if share == 1:
+            usual = rows_of(workload, named(f"{order}+{backfilling}")())
+            assert [(row.job_id, row.starting_time) for row in rows] == [(r.job_id, r.starting_time) for r in usual]
+
+    run()
+
+
+@pytest.mark.slow
+def test_as_many_jobs_share_a_host_as_may() -> None:
+    shares(25)
+
+
+@pytest.mark.minutes
+def test_as_many_jobs_share_a_host_as_may_in_2000_workloads() -> None:
+    shares(2000)
+
+
+def test_hosts_are_shared_only_when_none_is_idle() -> None:
+    jobs = [StaticJob(str(number), number, 3, DelayProfile(10.0), 20) for number in range(6)]
+    workload = Workload(jobs)
+    workload.resource_count = 4
+    rows = rows_of(workload, named("shared")())
+    assert [row.allocated_resources for row in rows] == ["0-2", "0-1 3", "0-2", "0-1 3", "0-2", "0-1 3"]
+    assert [math.floor(row.starting_time) for row in rows] == [0, 1, 10, 11, 20, 21]
 
 
 @pytest.mark.slow
@@ -159,3 +193,15 @@ def test_one_reservation_is_easy(workload: Workload, order: str) -> None:
     rows = [rows_of(workload, Policy(named(order)().order, each)) for each in kinds]
     starts = [{row.job_id: row.starting_time for row in each} for each in rows]
     assert starts[0] == starts[1]
+
+
+def test_a_job_whose_time_has_come_is_not_overtaken_for_ever() -> None:
+    """At 10 s, two hosts are free, but not in a row; and many small jobs wait that could have them from 11 s on."""
+    times = [10.0, 15.0, 10.0, 15.0]
+    jobs = [StaticJob(str(number), 0, 1, DelayProfile(time), time) for number, time in enumerate(times)]
+    jobs.append(StaticJob("wide", 1, 2, DelayProfile(1.0), 1))
+    jobs += [StaticJob(f"more{number}", 2, 1, DelayProfile(10.0), 10) for number in range(20)]
+    workload = Workload(jobs)
+    workload.resource_count = len(times)
+    starts = {row.job_id: row.starting_time for row in rows_of(workload, named("conservative+contiguous")())}
+    assert starts["wide"] == pytest.approx(15, abs=1e-3)

@@ -35,7 +35,9 @@ def test_switching_idle_hosts_off_saves_energy() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["off=0", "off=600+first", "conservative+off=60+best-contiguous", "sjf+greedy+off=1"])
+@pytest.mark.parametrize(
+    "name", ["off=0", "off=600+first", "conservative+off=60+best-contiguous", "sjf+greedy+off=1", "shared=3+off=9"]
+)
 def test_all_jobs_run_whoever_sleeps(name: str) -> None:
     result, switched = simulated(named(name)())
     assert result.nb_jobs_finished == 250

@@ -75,8 +75,8 @@ class EASY(Backfilling):
 
     def shadow(self, first: WaitingJob, state: State) -> Shadow:
         """When a job can start, by when those that run are expected to end."""
-        free, latest = len(state.free), math.inf
-        whole = free < first.size  # else it waits for hosts in a row, and nobody knows which will be
+        free, latest = state.vacant, math.inf
+        whole = free < first.size  # else it waits for hosts that lie well, and nobody knows which will be
         for end, _, size, _ in state.endings:
             if end > latest:  # all that end together with the last one that it needs count
                 break

@@ -64,11 +64,14 @@ class Conservative(Backfilling):
             self._compress(queue, state)
         self._ended_early = self._ended_late = False
         due = list(self._next.irange(maximum=(state.now + state.resolution / 2, math.inf)))
+        most = math.inf
         for _, number in due:
             job = self._jobs[number]
-            if job.size <= state.room:
-                yield job
-        while early and state.room and (next_one := self._next_at_once(state)) is not None:
+            if job.size > state.room:  # those that are free do not lie well: it must not wait for longer than it must
+                most = state.endings[0][0] - state.now if state.endings else 0.0
+                break
+            yield job
+        while early and state.room and (next_one := self._next_at_once(state, most)) is not None:
             yield next_one
 
     def wakes_at(self, state: State) -> float:
@@ -121,10 +124,10 @@ class Conservative(Backfilling):
             end = state.rounded(start + job.expected) if job.expected < math.inf else math.inf
             self._profile.change(max(start, state.now), end, -sign * job.size)
 
-    def _next_at_once(self, state: State) -> WaitingJob | None:
-        """The first job that can start at once and delays no reservation; its own is moved."""
+    def _next_at_once(self, state: State, most: float) -> WaitingJob | None:
+        """The first job that can start at once, for so many seconds, and delays no reservation; its own is moved."""
         slack = state.resolution / 2
-        steps = [(size, seconds + slack) for size, seconds in self._profile.gaps(state.room)]
+        steps = [(size, min(seconds, most) + slack) for size, seconds in self._profile.gaps(state.room)]
         job = self._ranking.first_in(Gap(*steps)) if steps else None
         if job is not None:
             start = self._starts[job.number]
@@ -147,7 +150,7 @@ class Conservative(Backfilling):
 
     def _reserve_anew(self, queue: Queue, state: State) -> None:
         endings = ((max(end, state.now), size) for end, _, size, _ in state.endings)
-        self._profile = Profile(state.now, len(state.free), endings)
+        self._profile = Profile(state.now, state.vacant, endings)
         in_order = [self._jobs[number] for _, number in self._next]
         self._next.clear()
         for job in in_order:
@@ -190,7 +193,7 @@ class Reservations(Backfilling):
         """The next job that starts before its turn."""
         slack = state.resolution / 2
         endings = ((max(end, state.now), size) for end, _, size, _ in state.endings)
-        profile = Profile(state.now, len(state.free), endings)
+        profile = Profile(state.now, state.vacant, endings)
         for job in islice(queue, self.count):
             start = profile.earliest(job.size, job.expected - slack)
             if start <= state.now and job.size <= state.room:
