@@ -58,9 +58,8 @@ class Policy(Scheduler):
         resolution: what is less apart counts as the same time, in seconds, >= 0. As Batsim's messages take a while,
             jobs start a few microseconds after others have ended.
 
-    Each job has its hosts for itself, unless these are `Shared`. Jobs that can never run are rejected, which is logged as
-    `batprotocol.policies`: those that ask for no hosts, for more than there are, or for what Batsim would
-    abort on.
+    Each job has its hosts for itself, unless they are `Shared`. Jobs that can never run are rejected, which is logged
+    as `batprotocol.policies`: those that ask for no hosts, for more than there are, or for what Batsim would abort on.
 
     >>> from batprotocol.policies import EASY, SJF, SAF, Policy
     >>> from batprotocol.simulator import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, simulate
