@@ -12,6 +12,7 @@ from typing import Any
 
 __all__ = [
     "BuilderError",
+    "CaptureError",
     "ClusterError",
     "DecodeError",
     "EncodeError",
@@ -208,6 +209,23 @@ class JdlError(InputError):
 
 def _jdl_error(reason: str, path: str, line: int | None, code: int, rule: str, file: str) -> JdlError:
     return JdlError(reason, path, line=line, code=code, rule=rule, file=file)
+
+
+class CaptureError(ProtocolError, ValueError):
+    """A file that is no capture of a conversation, or one that cannot be read.
+
+    Attributes:
+        reason: what is wrong, as a part of a sentence.
+        file: the file.
+    """
+
+    def __init__(self, reason: str, file: str = "") -> None:
+        super().__init__(reason, file)
+        self.reason = reason
+        self.file = file
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.reason}" if self.file else self.reason
 
 
 class ClusterError(ProtocolError):

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["naming"]
+__all__ = ["naming", "reason_of"]
 
 
 @contextmanager
@@ -31,3 +31,13 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         if error.filename is None:
             error.filename = os.fspath(path)
         raise
+
+
+def reason_of(error: OSError) -> str:
+    """What the system says is wrong, as a part of a sentence.
+
+    >>> reason_of(FileNotFoundError(2, "No such file or directory", "run.tar"))
+    'no such file or directory'
+    """
+    reason = error.strerror or str(error) or type(error).__name__
+    return reason[0].lower() + reason[1:]

@@ -25,9 +25,10 @@ from batprotocol.cli.new.command import new
 from batprotocol.cli.reference.command import policies, rules, schema
 from batprotocol.cli.run.command import library, run
 from batprotocol.cli.simulate.command import simulate
-from batprotocol.cli.terminal.output import PIPE_CLOSED, STANDARD_OUTPUT, discard, reason_of
+from batprotocol.cli.terminal.output import PIPE_CLOSED, STANDARD_OUTPUT, discard
 from batprotocol.cli.terminal.text import printable
 from batprotocol.errors import ProtocolError
+from batprotocol.files import reason_of
 
 __all__ = ["batproto", "main"]
 

@@ -14,6 +14,8 @@ The way in: `detect` looks at the first bytes; `frames` takes the handshake's wo
 The way out: `binary` has `_native` or the codec write the message, and `json` has `_native` write it, or makes a wire
 tree, which the standard library writes. What cannot be written ends in `check`, which names the field.
 
+`glance` tells the time of a message without reading the rest of it, for those who keep messages by their time.
+
 `making` makes values of fields that are known to be right, for those who make them again and again.
 
 `binding` says, for all of them, which value stands for which table of the schema.

@@ -24,7 +24,7 @@ from hypothesis import given
 
 from batprotocol import DecodeError, Doubles, EncodeError, Message, decode
 from batprotocol import model as _model
-from batprotocol.cli.inputs import archives
+from batprotocol.capture import archives
 from batprotocol.cli.main import batproto
 from batprotocol.errors import an
 from batprotocol.model import KillJobsEvent, RejectJobEvent

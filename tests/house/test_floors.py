@@ -32,6 +32,7 @@ FLOORS = {
     "methods": 4.5,
     "signals": 4.5,
     "sockets": 4.5,
+    "capture": 5,
     "edc": 5,
     "fast": 5,
     "legacy": 5,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from processes import BATPROTO, ENVIRONMENT
 
 from batprotocol import Direction
-from batprotocol.cli.inputs import sources
+from batprotocol.capture import sources
 from batprotocol.recording import Recorder
 from batprotocol.simulator.results.files import ResultFiles
 

@@ -19,7 +19,7 @@ from replay import PATIENCE, InThread, Peer, begins, begun, ends, said, submitte
 from simulations import ANY_PORT, Everywhere
 
 from batprotocol import DecodeError, Direction, recording
-from batprotocol.cli.inputs import sources
+from batprotocol.capture import sources
 from batprotocol.conversation import check
 from batprotocol.edc import run
 from batprotocol.errors import PeerGone

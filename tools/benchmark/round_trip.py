@@ -29,7 +29,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 import zmq
 
-from batprotocol.cli.inputs.sources import messages
+from batprotocol.capture.sources import messages
 from batprotocol.edc import Server, Session, run
 from batprotocol.edc.scheduler import attend_to
 from batprotocol.wire import binary, frames

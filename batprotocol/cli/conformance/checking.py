@@ -19,9 +19,9 @@ import click
 
 from batprotocol.cli.messages.dump import print_frames
 from batprotocol.cli.run.scheduler import is_policy, load, telling_whose_fault
-from batprotocol.cli.terminal.output import Output, reason_of
+from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import number_of, printable
-from batprotocol.files import naming
+from batprotocol.files import naming, reason_of
 from batprotocol.policies.names import is_name
 
 try:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from batprotocol.cli.inputs.sources import Found, messages
+from batprotocol.capture.sources import Found, messages
 from batprotocol.cli.protocols.reading import Judge, Spoken
 from batprotocol.cli.protocols.table import protocol_of
 from batprotocol.cli.terminal.output import Output

@@ -13,11 +13,12 @@ from pathlib import PurePath
 
 import click
 
-from batprotocol.cli.inputs.sources import single
-from batprotocol.cli.protocols.reading import place_of
+from batprotocol.capture.names import place_of
+from batprotocol.capture.sources import single
 from batprotocol.cli.protocols.table import read
-from batprotocol.cli.terminal.output import Output, reason_of
+from batprotocol.cli.terminal.output import Output
 from batprotocol.errors import DecodeError, InputError
+from batprotocol.files import reason_of
 from batprotocol.simulator.inputs.older_profiles import modernized
 
 __all__ = ["convert"]

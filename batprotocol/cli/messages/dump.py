@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from batprotocol.cli.inputs.sources import Found, messages
+from batprotocol.capture.names import DIRECTIONS, place_of
+from batprotocol.capture.sources import Found, messages
 from batprotocol.cli.messages.selection import Selection
 from batprotocol.cli.messages.tree import Node, Trees, draw
-from batprotocol.cli.protocols.reading import DIRECTIONS, Reading, place_of
+from batprotocol.cli.protocols.reading import Reading
 from batprotocol.cli.protocols.table import read
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import Piece, number_of, printable

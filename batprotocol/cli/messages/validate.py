@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from batprotocol.cli.inputs.sources import Found, messages
-from batprotocol.cli.protocols.reading import place_of
+from batprotocol.capture.names import place_of
+from batprotocol.capture.sources import Found, messages
 from batprotocol.cli.protocols.table import read
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import number_of, printable

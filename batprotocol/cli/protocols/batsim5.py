@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from batprotocol.cli.protocols.reading import Place, Reading, Spoken
+from batprotocol.capture.names import Place
+from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.errors import DecodeError
 from batprotocol.wire import decode, decode_binary, detect, frames, json
 

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Final
 
-from batprotocol.cli.protocols.reading import Place, Reading, Spoken
+from batprotocol.capture.names import Place
+from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.errors import DecodeError, EncodeError
 
 if TYPE_CHECKING:

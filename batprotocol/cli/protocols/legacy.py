@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from batprotocol.cli.protocols.reading import Place, Reading, Spoken
+from batprotocol.capture.names import Place
+from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.errors import DecodeError
 
 if TYPE_CHECKING:

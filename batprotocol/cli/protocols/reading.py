@@ -1,7 +1,6 @@
 """What is read from bytes, whole or broken, and what the command must know of a protocol to read and judge messages.
 
-What bytes are, the first of them tell, but not always. Then names are asked, which recordings give their messages:
-`00004-b2e.bin`. It must not know of any protocol: `protocols` lists them.
+It must not know of any protocol: `protocols` lists them.
 """
 
 from __future__ import annotations
@@ -9,68 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePosixPath
 from typing import Any, NamedTuple, Protocol
 
+from batprotocol.capture.names import Place
 from batprotocol.errors import DecodeError
 from batprotocol.model import Message
 from batprotocol.rules import Catalogue, Violation
 from batprotocol.wire.tree import Tree, from_message
 
-__all__ = ["DIRECTIONS", "Judge", "Place", "Reading", "Spoken", "place_of"]
-
-TWINS = "twin"
-"""The folder of a recorded run that holds its messages again, in the other format and without the frames."""
-
-
-DIRECTIONS = {
-    "b2e": "Batsim to EDC",
-    "e2b": "EDC to Batsim",
-    "b2s": "Batsim to scheduler",
-    "s2b": "scheduler to Batsim",
-}
-"""Who says it, as the names of recorded messages have it."""
-
-
-class Place(NamedTuple):
-    """Which message of a conversation some bytes are, as far as their name and that of the message before tell.
-
-    Attributes:
-        number: its number, or None.
-        direction: one of `DIRECTIONS`, or "".
-    """
-
-    number: int | None = None
-    direction: str = ""
-
-    def __str__(self) -> str:
-        sender = {"b2e": "from Batsim", "e2b": "to Batsim"}.get(self.direction, "")
-        return " ".join([f"message {self.number}" if self.number is not None else "a message", *sender.split()])
-
-
-def place_of(name: str, previous: str = "") -> Place:
-    """Where in a conversation the message of this name is.
-
-    A number alone counts only if the message before is from the same folder and has the number before.
-
-    >>> place_of("run.tar.xz/00004-b2e.bin"), place_of("4.bin"), place_of("4.bin", "3.bin")
-    (Place(number=4, direction='b2e'), Place(number=None, direction=''), Place(number=4, direction=''))
-    """
-    path = PurePosixPath(name)
-    if TWINS in path.parts[:-1]:
-        return Place()
-    number, direction = _numbered(path)
-    if number is None or direction:
-        return Place(number, direction)
-    before = PurePosixPath(previous)
-    return Place(number) if before.parent == path.parent and _numbered(before)[0] == number - 1 else Place()
-
-
-def _numbered(path: PurePosixPath) -> tuple[int | None, str]:
-    number, _, direction = path.stem.rpartition("-")
-    if direction not in DIRECTIONS:
-        number, direction = path.stem, ""
-    return int(number) if number.isdecimal() and len(number) < 10 else None, direction
+__all__ = ["Judge", "Reading", "Spoken"]
 
 
 @dataclass

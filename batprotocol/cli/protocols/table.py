@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from batprotocol.capture.names import Place
 from batprotocol.cli.protocols.batsim5 import BATSIM_5
 from batprotocol.cli.protocols.fast import FAST
 from batprotocol.cli.protocols.legacy import OLD_JSON, OLD_TEXT
-from batprotocol.cli.protocols.reading import Place, Reading, Spoken
+from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.rules import Catalogue
 
 __all__ = ["PROTOCOLS", "catalogues", "protocol_of", "read"]

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import click
 
-from batprotocol.cli.terminal.output import reason_of
 from batprotocol.cli.terminal.text import printable
+from batprotocol.files import reason_of
 from batprotocol.signals import Interrupts
 
 __all__ = ["PATIENCE", "Command", "Ended"]

@@ -22,7 +22,7 @@ from batprotocol.files import naming
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-__all__ = ["PIPE_CLOSED", "STANDARD_OUTPUT", "Output", "ProgressBar", "discard", "reason_of"]
+__all__ = ["PIPE_CLOSED", "STANDARD_OUTPUT", "Output", "ProgressBar", "discard"]
 
 PIPE_CLOSED = 141
 """What shells report for a program that SIGPIPE ends."""
@@ -189,12 +189,6 @@ def discard(stream: TextIO) -> None:
     """Let what is still to be written to a stream go nowhere, so that the end of the program does not trip over it."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def reason_of(error: OSError) -> str:
-    """What the system says is wrong, as a part of a sentence."""
-    reason = error.strerror or str(error) or type(error).__name__
-    return reason[0].lower() + reason[1:]
 
 
 @contextmanager

@@ -16,11 +16,11 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import IO, NamedTuple
 
-from batprotocol.cli.inputs.archives import MAGIC, ArchiveError, Member, chosen, in_order
-from batprotocol.cli.protocols.reading import TWINS
-from batprotocol.cli.terminal.output import reason_of
+from batprotocol.capture.archives import MAGIC, ArchiveError, Member, chosen, in_order
+from batprotocol.capture.names import TWINS
+from batprotocol.files import reason_of
 
-__all__ = ["Found", "messages", "single"]
+__all__ = ["ARCHIVES", "COMPRESSED", "LINES", "UNFINISHED", "Found", "expanded", "messages", "others", "single"]
 
 LARGEST = 2**28
 """No file is read that is larger, 256 MiB: a thousand times the largest message of a platform of 512 hosts."""
@@ -28,7 +28,8 @@ TOO_LARGE = f"is larger than a message can be here, which is {LARGEST:,} bytes"
 
 CHUNK = 2**18
 
-ARCHIVES = (".tar.xz", ".txz", ".tar.gz", ".tgz", ".tar")
+COMPRESSED = (".tar.xz", ".txz", ".tar.gz", ".tgz")
+ARCHIVES = (*COMPRESSED, ".tar")
 LINES = ".jsonl"
 """A file that has a message in each line."""
 LINES_BEGIN = (b'{"tst":', b'{"topic":')
@@ -36,8 +37,8 @@ LINES_BEGIN = (b'{"tst":', b'{"topic":')
 MESSAGES = (".bin", ".json", ".fb")
 PATTERNS = ", ".join("*" + suffix for suffix in MESSAGES)
 
-NO_MESSAGES = ("run.json", "redis.json")
-"""The files of a recorded run that tell how it was run, and what was in Redis."""
+NO_MESSAGES = ("run.json", "redis.json", "metadata.json")
+"""The files of a recorded run that tell how it was run or recorded, and what was in Redis."""
 
 UNFINISHED = "unfinished.tar"
 """The file of a folder that `batproto run --record` did not finish: all that was said, and the rest is a part of it."""
@@ -69,7 +70,7 @@ def messages(arguments: Sequence[str]) -> Iterator[Found]:
     A directory stands for its message files and those of its folders, and an archive for its message files, both by
     name. `run.tar.xz/00004-b2e.bin` is that member alone, `run.jsonl/5` the fifth line, and `-` is standard input.
     """
-    files = [entry for argument in arguments for entry in _expand(argument)]
+    files = [entry for argument in arguments for entry in expanded(argument)]
     sizes = [_size(file.path) for file in files]
     done, all_of_it = 0, sum(sizes)
     for number, (file, size) in enumerate(zip(files, sizes, strict=True)):
@@ -77,6 +78,25 @@ def messages(arguments: Sequence[str]) -> Iterator[Found]:
             share = (done + size * found.share) / all_of_it
             yield found._replace(file=number, path=_name(file.path), share=share)
         done += size
+
+
+def others(path: str) -> Iterator[Found]:
+    """The files of a recorded run that are no messages: how it was run, its results, its twins. By name.
+
+    Args:
+        path: an archive or a folder.
+    """
+    if os.path.isdir(path):
+        for each in sorted(os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names):
+            name = os.path.relpath(each, path).replace(os.sep, "/")
+            if not _is_message(name) and name != UNFINISHED and not name.endswith((*ARCHIVES, LINES)):
+                with open(each, "rb") as opened:
+                    yield Found(0, path, name, opened.read(LARGEST))
+        return
+    with _opened(path) as file:
+        for found in chosen(file, lambda name: not _is_message(name)):
+            if isinstance(found, Member):
+                yield _read_member("", found)._replace(path=path, name=found.name)
 
 
 def single(argument: str) -> Found:
@@ -87,7 +107,7 @@ def single(argument: str) -> Found:
     return found[0]
 
 
-def _expand(argument: str) -> list[Found]:
+def expanded(argument: str) -> list[Found]:
     """The files, still without their data, that an argument stands for: itself, or those of a directory."""
     if not os.path.isdir(argument):
         return [Found(0, argument, argument)]

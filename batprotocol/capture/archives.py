@@ -22,7 +22,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import IO, Any, NamedTuple
 
-__all__ = ["MAGIC", "ArchiveError", "Member", "chosen", "in_order"]
+__all__ = ["CUT", "MAGIC", "ArchiveError", "Member", "chosen", "in_order"]
 
 UNPACKED = 2**28
 """To how many bytes any archive may unpack: 256 MiB."""
@@ -39,6 +39,9 @@ DECOMPRESSOR = 2**27
 
 MAGIC = ((0, b"\xfd7zXZ\0"), (0, b"\x1f\x8b\x08"), (0, b"BZh"), (257, b"ustar"))
 """Where an archive starts with what."""
+
+CUT = "could not be read: the archive is cut short or damaged"
+"""Why a member cannot be read that an archive ends in."""
 
 _CHUNK = 2**16
 _DIGITS = re.compile(r"([0-9]+)", re.ASCII)
@@ -303,7 +306,7 @@ def _reader(file: IO[bytes], place: int, size: int) -> Callable[[], Iterator[byt
                 left -= len(chunk)
                 yield chunk
         except _BROKEN:
-            raise ArchiveError("could not be read: the archive is cut short or damaged") from None
+            raise ArchiveError(CUT) from None
 
     return content
 

@@ -1,0 +1,122 @@
+"""What is in a capture: a message of the conversation, read no further than somebody asks.
+
+It must not know in which file it is kept.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from batprotocol.errors import DecodeError
+from batprotocol.model import Direction, Message
+from batprotocol.wire import decode, decode_binary, detect, frames
+from batprotocol.wire.glance import time_of
+
+__all__ = ["MOST", "Entry", "moment_of"]
+
+MOST: Final = 2**64 - 1
+"""The last moment that there is: 584 years of nanoseconds."""
+
+_UNREAD: Final = object()
+
+
+def moment_of(time: float | None) -> int:
+    """A simulated time as captures are looked up by it: in nanoseconds, from 0 to `MOST`; 0 for None.
+
+    >>> moment_of(1.5), moment_of(None)
+    (1500000000, 0)
+    """
+    return 0 if time is None or time <= 0 else round(time * 1e9) if time < MOST / 1e9 else MOST
+
+
+class Entry:
+    """A message or a handshake frame of a capture.
+
+    Attributes:
+        number: its number in the conversation, from 0.
+        direction: who says it.
+        data: its bytes, as they were on the wire.
+        wall: when it was recorded, in nanoseconds since 1970, or None where that was not kept.
+
+    Two entries are equal if they have the same number, direction and bytes.
+    """
+
+    __slots__ = ("_broken", "_fault", "_message", "_time", "data", "direction", "number", "wall")
+
+    def __init__(
+        self, number: int, direction: Direction, data: bytes, wall: int | None = None, broken: str = ""
+    ) -> None:
+        self.number = number
+        self.direction = direction
+        self.data = data
+        self.wall = wall
+        self._broken = broken
+        self._message = self._fault = self._time = _UNREAD
+
+    @property
+    def kind(self) -> str:
+        """What the bytes are: `"init"` or `"hello"`, the frames of the handshake, or a message, `"binary"` or `"json"`.
+
+        Frames only come where a conversation begins. What is no message at all looks like a binary one.
+        """
+        kind = detect(self.data)
+        if kind == "init":
+            return kind if self.number == 0 and self.direction is Direction.BATSIM_TO_EDC else "binary"
+        if kind == "hello":
+            return kind if self.number <= 1 and self.direction is Direction.EDC_TO_BATSIM else "binary"
+        return kind
+
+    @property
+    def time(self) -> float | None:
+        """Its simulated time, `now`, in seconds; None for the handshake and for what is no message."""
+        if self._time is _UNREAD:
+            self._time = time_of(self.data)
+        return self._time  # type: ignore[return-value]
+
+    @property
+    def message(self) -> Message | None:
+        """The message; that in the frame of message 1, too. None for the initialization data, and if it cannot be read.
+
+        Fields that the schema does not have are skipped. Messages of older protocols are none.
+        """
+        if self._message is _UNREAD:
+            self._read()
+        return self._message  # type: ignore[return-value]
+
+    @property
+    def fault(self) -> DecodeError | None:
+        """Why the message cannot be read, or None if it can."""
+        if self._message is _UNREAD:
+            self._read()
+        return self._fault  # type: ignore[return-value]
+
+    @property
+    def name(self) -> str:
+        """What the file of this message is called in an archive of this library: `00004-b2e.bin`."""
+        return f"{self.number:05}-{self.direction.value}.bin"
+
+    def _read(self) -> None:
+        self._message = self._fault = None
+        kind = self.kind
+        try:
+            if self._broken:
+                raise DecodeError(self._broken)
+            if kind == "init":
+                frames.decode_init(self.data)
+            elif kind == "hello":
+                self._message = frames.decode_hello(self.data, strict=False).message
+            else:
+                self._message = decode(self.data, strict=False) if kind == "json" else decode_binary(self.data)
+        except DecodeError as fault:
+            self._fault = fault
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Entry):
+            return NotImplemented
+        return (self.number, self.direction, self.data) == (other.number, other.direction, other.data)
+
+    def __hash__(self) -> int:
+        return hash((self.number, self.direction, self.data))
+
+    def __repr__(self) -> str:
+        return f"Entry({self.number}, {self.direction.value}, {len(self.data)} bytes, time={self.time})"

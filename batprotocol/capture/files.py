@@ -1,0 +1,126 @@
+"""A conversation that is kept as files, in an archive or a folder: `00004-b2e.bin`.
+
+There is no index: what is looked for by its time is found by reading. What the files are, `sources` knows.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Final
+
+from batprotocol.capture import sources
+from batprotocol.capture.archives import CUT
+from batprotocol.capture.entries import Entry, moment_of
+from batprotocol.errors import CaptureError
+from batprotocol.model import Direction
+
+__all__ = ["METADATA", "WALL", "Files"]
+
+METADATA: Final = "metadata.json"
+"""The file that tells how a run was recorded: an object of texts."""
+WALL: Final = "recorded.csv"
+"""The file that tells when each message was recorded, in nanoseconds since 1970."""
+
+_NAME: Final = re.compile(r".*-(b2e|e2b|b2s|s2b)\.[a-z]+", re.ASCII | re.DOTALL)
+_DIRECTIONS: Final = {
+    "b2e": Direction.BATSIM_TO_EDC,
+    "b2s": Direction.BATSIM_TO_EDC,
+    "e2b": Direction.EDC_TO_BATSIM,
+    "s2b": Direction.EDC_TO_BATSIM,
+}
+_SIDES: Final = tuple(Direction)
+_ZEROS: Final = 2**14
+"""More zeros than tar writes at the end of an archive."""
+_JOURNAL: Final = sources.UNFINISHED
+_SEVERAL: Final = (*sources.ARCHIVES, sources.LINES)
+
+
+class Files:
+    """An archive, a folder, or a file with a message in each line."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._unfinished = _unfinished(path)
+        if os.path.isdir(path):
+            inside = [file.path for file in sources.expanded(path)]
+            several = [file for file in inside if file.endswith(_SEVERAL) and os.path.basename(file) != _JOURNAL]
+            if several:
+                raise CaptureError(f"holds whole recordings, and one is wanted, such as {several[0]}", path)
+        first = next(sources.messages([path]))
+        if self._is_end(first):
+            raise CaptureError(first.fault, path)
+
+    def _is_end(self, found: sources.Found) -> bool:
+        """Whether nothing can be read from here on: it is not one message that is at fault."""
+        of_all = found.name == self._path or os.path.basename(found.name) == _JOURNAL or found.fault == CUT
+        return bool(found.fault) and of_all
+
+    @cached_property
+    def missing(self) -> str:
+        """What is not there, as a sentence, or ""."""
+        count = 0
+        for found in sources.messages([self._path]):
+            if self._is_end(found):
+                is_cut = found.fault == CUT or found.fault.startswith("breaks off")
+                return f"It {'is cut short or damaged' if is_cut else found.fault}: {count:,} messages can be read."
+            count += 1
+        if self._unfinished:
+            return f"It was not finished by what recorded it: there may be more than its {count:,} messages."
+        return ""
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """What is told of the run."""
+        try:
+            found = json.loads(self._told.get(METADATA, b"{}"))
+        except ValueError:
+            return {}
+        return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else {}
+
+    @cached_property
+    def _told(self) -> Mapping[str, bytes]:
+        return {name: data for name, data in self._others() if name in (METADATA, WALL)}
+
+    def attachments(self) -> Iterator[tuple[str, bytes]]:
+        """The other files that are kept with the conversation, one after the other."""
+        return ((name, data) for name, data in self._others() if name not in (METADATA, WALL))
+
+    def _others(self) -> Iterator[tuple[str, bytes]]:
+        if os.path.isdir(self._path) or self._path.endswith(sources.ARCHIVES):
+            yield from ((found.name, found.data) for found in sources.others(self._path) if not found.fault)
+
+    def entries(self, start: int, end: int) -> Iterator[tuple[int, Entry]]:
+        """All messages, each with its moment. What is before the start and after the end comes, too."""
+        rows = csv.reader(io.StringIO(self._told.get(WALL, b"").decode("ascii", "replace")))
+        walls = {int(row[0]): int(row[1]) for row in rows if len(row) == 2 and "".join(row).isdecimal()}
+        moment = 0
+        for number, found in enumerate(sources.messages([self._path])):
+            if self._is_end(found):
+                return
+            name = _NAME.fullmatch(found.name)
+            direction = _DIRECTIONS[name[1]] if name is not None else _SIDES[number % 2]
+            entry = Entry(number, direction, found.data, walls.get(number), found.fault)
+            moment = max(moment, moment_of(entry.time))
+            yield moment, entry
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+def _unfinished(path: str) -> bool:
+    """Whether what recorded it has ended before it could finish its recording."""
+    if os.path.isdir(path):
+        return os.path.exists(os.path.join(path, _JOURNAL))
+    with open(path, "rb") as file:
+        is_plain = file.read(262)[257:] == b"ustar"
+        if not is_plain or path.endswith(sources.COMPRESSED):
+            return is_plain
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _ZEROS))
+        return size > _ZEROS and not any(file.read())
