@@ -1,0 +1,200 @@
+"""What messages tell of jobs: a row for each, from its submission to its end, made while the messages go by.
+
+The times are those of the messages. Batsim's own jobs.csv has what happened inside the simulation: a job starts a latency
+or several after the decision component has asked for that, and its end takes as long to be told. It must not know where
+messages are kept, nor what may be said when: what was said is taken as it was said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from batprotocol import model
+from batprotocol.conversation.hostsets import read_hosts
+from batprotocol.model import Direction, FinalJobState, Message
+from batprotocol.model.hosts import frozen_hosts
+
+__all__ = ["JobBook", "ToldJob", "canonical_hosts", "jobs_of"]
+
+_REJECTED: Final = FinalJobState.REJECTED
+
+
+class ToldJob(msgspec.Struct, kw_only=True, gc=False):
+    """What messages tell of a job. Times are in simulated seconds, and None where nothing was told.
+
+    Args:
+        job_id: its full name, `workload!job`.
+        submitted: when it was submitted, as Batsim has it; of a registered job that Batsim did not acknowledge, when it
+            was registered.
+        profile_id: its profile, as the job names it.
+        resource_request: how many hosts it asks for.
+        walltime: its walltime in seconds, or None.
+        started: when it was executed: the time of its ExecuteJobEvent, or Batsim's own if that is later.
+        finished: when its end was told: the time of its JobCompletedEvent.
+        rejected: when it was rejected.
+        kill_asked: when its kill was asked for first.
+        hosts: the hosts that it was executed on, as Batsim reads them (`0-3 8`); "" if it was not.
+        state: how it ended; None if that was not told.
+        return_code: what it returned; None if its end was not told.
+        registered: whether the decision component registered it.
+    """
+
+    job_id: str
+    submitted: float | None = None
+    profile_id: str = ""
+    resource_request: int = 0
+    walltime: float | None = None
+    started: float | None = None
+    finished: float | None = None
+    rejected: float | None = None
+    kill_asked: float | None = None
+    hosts: str = ""
+    state: FinalJobState | None = None
+    return_code: int | None = None
+    registered: bool = False
+
+    @property
+    def host_count(self) -> int:
+        """How many hosts it had; 0 if it was not executed."""
+        return read_hosts(self.hosts).size if self.hosts else 0
+
+    @property
+    def waited(self) -> float | None:
+        """Seconds from its submission to its start."""
+        return None if self.started is None or self.submitted is None else self.started - self.submitted
+
+    @property
+    def ran(self) -> float | None:
+        """Seconds from its start to its end."""
+        return None if self.started is None or self.finished is None else self.finished - self.started
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its end was told, or it was rejected."""
+        return self.state is not None
+
+
+def canonical_hosts(text: str) -> str:
+    """A host set as Batsim reads it, in the canonical form; what Batsim cannot read stays as it is.
+
+    >>> canonical_hosts("8 2-3 0-2"), canonical_hosts("0,1")
+    ('0-3 8', '0')
+    """
+    found = read_hosts(text)
+    return text if found.fault else frozen_hosts(found.text).text
+
+
+class JobBook:
+    """Follows a conversation, and keeps the rows of the jobs that are under way: as much memory as these take.
+
+    Attributes:
+        open: the jobs that are neither over nor rejected, by id, in the order in which they were submitted.
+
+    >>> book = JobBook()
+    >>> book.take(Message(1.0, [model.RejectJobEvent(job_id="w0!1", timestamp=1.0)]))
+    [ToldJob(job_id='w0!1', ..., rejected=1.0, ...)]
+    """
+
+    def __init__(self) -> None:
+        self.open: dict[str, ToldJob] = {}
+        self._now = 0.0
+        self._over: list[ToldJob] = []
+        self._takers: dict[type[model.Event], Callable[[Any], None]] = {
+            model.JobSubmittedEvent: self._submitted,
+            model.RegisterJobEvent: self._registered,
+            model.ExecuteJobEvent: self._executed,
+            model.RejectJobEvent: self._rejected,
+            model.KillJobsEvent: self._kill_asked,
+            model.JobCompletedEvent: self._completed,
+        }
+
+    def take(self, message: Message, direction: Direction = Direction.BATSIM_TO_EDC) -> list[ToldJob]:
+        """Take the next message, and give the jobs that are over with it.
+
+        Args:
+            message: what was said.
+            direction: by whom. What the decision component asks for does not happen before Batsim's own time.
+        """
+        if direction is Direction.BATSIM_TO_EDC:
+            self._now = message.now
+        takers = self._takers
+        for event in message.events:
+            taker = takers.get(type(event))
+            if taker is not None:
+                taker(event)
+        if not self._over:
+            return []
+        over, self._over = self._over, []
+        return over
+
+    def _of(self, job_id: str) -> ToldJob:
+        job = self.open.get(job_id)
+        if job is None:  # the recording begins later, or the job is nobody's
+            self.open[job_id] = job = ToldJob(job_id=job_id)
+        return job
+
+    def _describe(self, job_id: str, job: model.Job) -> ToldJob:
+        found = self._of(job_id)
+        found.profile_id = job.profile_id
+        found.resource_request = job.resource_request
+        walltime = job.walltime
+        found.walltime = None if walltime is not None and walltime < 0 else walltime
+        return found
+
+    def _submitted(self, event: model.JobSubmittedEvent) -> None:
+        job = self.open.get(event.job_id)
+        if job is None or not job.registered:  # of a registered job, Batsim tells no walltime of 0
+            job = self._describe(event.job_id, event.job)
+        job.submitted = event.submission_time
+
+    def _registered(self, event: model.RegisterJobEvent) -> None:
+        job = self._describe(event.job_id, event.job)
+        job.registered = True
+        job.submitted = max(event.timestamp, self._now)
+        if "!" not in job.profile_id:
+            job.profile_id = f"{event.job_id.partition('!')[0]}!{job.profile_id}"
+
+    def _executed(self, event: model.ExecuteJobEvent) -> None:
+        job = self._of(event.job_id)
+        if job.started is None:
+            job.started = max(event.timestamp, self._now)
+            job.hosts = canonical_hosts(event.allocation.host_allocation)
+
+    def _rejected(self, event: model.RejectJobEvent) -> None:
+        job = self._of(event.job_id)
+        if job.started is None:
+            job.rejected = max(event.timestamp, self._now)
+            job.state = _REJECTED
+            self._end(job)
+
+    def _kill_asked(self, event: model.KillJobsEvent) -> None:
+        for job_id in event.job_ids:
+            job = self.open.get(job_id)
+            if job is not None and job.kill_asked is None:
+                job.kill_asked = max(event.timestamp, self._now)
+
+    def _completed(self, event: model.JobCompletedEvent) -> None:
+        job = self._of(event.job_id)
+        job.finished = event.timestamp
+        job.state = event.state
+        job.return_code = event.return_code
+        self._end(job)
+
+    def _end(self, job: ToldJob) -> None:
+        del self.open[job.job_id]
+        self._over.append(job)
+
+
+def jobs_of(messages: Iterable[tuple[Direction, Message]]) -> Iterator[ToldJob]:
+    """The rows of all jobs of a conversation: as they end, then those that never did.
+
+    Args:
+        messages: what was said, and by whom, in its order.
+    """
+    book = JobBook()
+    for direction, message in messages:
+        yield from book.take(message, direction)
+    yield from book.open.values()
