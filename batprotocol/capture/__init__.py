@@ -8,6 +8,9 @@ The data take this way: `archives` reads tar, compressed or not; `sources` finds
 (files, folders, archives, standard input), and `names` what their names tell. `files` makes a container of these.
 `captures` is the door: a `Capture` gives each message as an `Entry` (`entries`), which is read when somebody asks.
 
+`jobs` makes rows of what messages tell of jobs, and `knowledge` says what is known at a moment, by the rules of the
+conversation.
+
 It serves what is recorded by anybody, and runs nothing but what it is given. It must not know what decides, nor how
 simulations are run.
 """
@@ -15,5 +18,10 @@ simulations are run.
 from batprotocol.capture.captures import Capture as Capture
 from batprotocol.capture.captures import KeptResult as KeptResult
 from batprotocol.capture.entries import Entry as Entry
+from batprotocol.capture.jobs import ToldJob as ToldJob
+from batprotocol.capture.jobs import jobs_of as jobs_of
+from batprotocol.capture.knowledge import Follower as Follower
+from batprotocol.capture.knowledge import Knowledge as Knowledge
+from batprotocol.capture.knowledge import knowledge_at as knowledge_at
 
-__all__ = ["Capture", "Entry", "KeptResult"]
+__all__ = ["Capture", "Entry", "Follower", "KeptResult", "Knowledge", "ToldJob", "jobs_of", "knowledge_at"]

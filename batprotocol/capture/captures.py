@@ -18,6 +18,8 @@ import msgspec
 
 from batprotocol.capture.entries import MOST, Entry, moment_of
 from batprotocol.capture.files import Files
+from batprotocol.capture.jobs import ToldJob, jobs_of
+from batprotocol.capture.knowledge import Knowledge, knowledge_at, said_in
 
 __all__ = ["Capture", "KeptResult"]
 
@@ -115,6 +117,21 @@ class Capture:
                 break
             found = entry
         return found
+
+    def jobs(self) -> Iterator[ToldJob]:
+        """What messages tell of each job: as they end, then those that never did. All messages are read."""
+        messages = ((entry.direction, entry.message) for entry in self)
+        return jobs_of((direction, message) for direction, message in messages if message is not None)
+
+    def knowledge_at(self, time: float = math.inf) -> Knowledge:
+        """What was known at a simulated time: who waits, who runs where, what is free, which calls are due.
+
+        Args:
+            time: the time, in seconds; what was said then counts. The messages before it are read.
+        """
+        if math.isnan(time):
+            raise ValueError(f"time: expected a simulated time in seconds, got {time}")
+        return knowledge_at(said_in(self), time)
 
     @property
     def metadata(self) -> Mapping[str, str]:

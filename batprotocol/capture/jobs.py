@@ -1,7 +1,7 @@
 """What messages tell of jobs: a row for each, from its submission to its end, made while the messages go by.
 
-The times are those of the messages. Batsim's own jobs.csv has what happened inside the simulation: a job starts a latency
-or several after the decision component has asked for that, and its end takes as long to be told. It must not know where
+The times are those of the messages. Batsim's own jobs.csv has what happened inside the simulation: a job starts some
+latencies after the decision component has asked for that, and its end takes as long to be told. It must not know where
 messages are kept, nor what may be said when: what was said is taken as it was said.
 """
 

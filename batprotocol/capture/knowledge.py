@@ -6,13 +6,14 @@ stay as they are. It must not know where messages are kept, nor any rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import inf
 from typing import Any, Final
 
 import msgspec
 
 from batprotocol import model
+from batprotocol.capture.entries import Entry
 from batprotocol.capture.jobs import canonical_hosts
 from batprotocol.conversation import Conversation, HostPower, JobState, Said
 from batprotocol.conversation.hostsets import read_hosts
@@ -20,7 +21,16 @@ from batprotocol.model import Direction, Message
 from batprotocol.model.hosts import FrozenHosts, frozen_hosts
 from batprotocol.wire.tree import from_message
 
-__all__ = ["Follower", "Knowledge", "PendingCall", "RunningJob", "RunningProbe", "WaitingJob", "knowledge_at"]
+__all__ = [
+    "Follower",
+    "Knowledge",
+    "PendingCall",
+    "RunningJob",
+    "RunningProbe",
+    "WaitingJob",
+    "knowledge_at",
+    "said_in",
+]
 
 _WAITING: Final = JobState.SUBMITTED
 _RUNNING: Final = (JobState.RUNNING, JobState.KILL_PENDING)
@@ -235,7 +245,6 @@ class Follower:
     def _note(self, message: Message) -> None:
         """What the conversation does not keep, as no rule needs it."""
         for event in message.events:
-            kind = type(event)
             if isinstance(event, model.JobSubmittedEvent):
                 self._submitted[event.job_id] = event.submission_time
             elif isinstance(event, model.ExecuteJobEvent):
@@ -298,9 +307,12 @@ class Follower:
         )
 
 
-_UNREADABLE: Final = frozenset(
-    ["frame.init", "frame.hello", "message.unreadable", "message.unverified", "turn.order"]
-)
+_UNREADABLE: Final = frozenset(["frame.init", "frame.hello", "message.unreadable", "message.unverified", "turn.order"])
+
+
+def said_in(entries: Iterable[Entry]) -> Iterator[tuple[Direction, Said | None]]:
+    """Who says what in a capture, for `Follower.take`: the frames of the handshake as they are, then messages."""
+    return ((entry.direction, entry.data if entry.number < 2 else entry.message) for entry in entries)
 
 
 def knowledge_at(said: Iterable[tuple[Direction, Said | None]], time: float = inf) -> Knowledge:

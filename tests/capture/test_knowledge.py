@@ -162,3 +162,18 @@ def test_calls_probes_profiles_and_sleepers_are_known() -> None:
                     call.call_me_later_id for call in known.calls
                 ]
     assert all(seen.values()), seen
+
+
+def test_a_capture_knows_by_itself() -> None:
+    from batprotocol.capture import Capture
+
+    (path,) = [path for path in all_runs() if "PowerSaver__power-p" in path.name]
+    with Capture(path) as run:
+        assert run.knowledge_at(0.0).number >= 1
+        end = run.knowledge_at()
+        assert (end.phase, end.queue, end.running) == ("all is said", (), ())
+        assert end.ended == len(list(run.jobs())) > 10
+        middle = run.knowledge_at(150.0)
+        assert middle == knowledge_at(said_in(path), 150.0)
+        with pytest.raises(ValueError, match="time"):
+            run.knowledge_at(float("nan"))
