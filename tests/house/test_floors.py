@@ -39,6 +39,7 @@ FLOORS = {
     "simulator": 5,
     "campaigns": 6,
     "policies": 6,
+    "studies": 6,
     "testing": 6,  # of those on the fifth floor, it alone may stand on another: on the simulator
     "cli": 7,
     "__main__": 8,

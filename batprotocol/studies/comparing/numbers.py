@@ -1,0 +1,52 @@
+"""Means and their intervals as people read them: with as many digits as are known, not more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from statistics import median
+from typing import Final
+
+__all__ = ["decimals_for", "number", "signed"]
+
+_DIGITS: Final = 4
+_MOST_DECIMALS: Final = 8
+_LARGEST: Final = 1e15
+"""From there on, a double has no decimals, and nobody reads all its digits."""
+
+
+def decimals_for(widths: Iterable[float], values: Iterable[float]) -> int:
+    """How many decimals a column of numbers needs: two digits of a usual interval, or four of the numbers without one.
+
+    >>> decimals_for([12.0, 9.0, 15.0], [235.82]), decimals_for([0.004], [0.85]), decimals_for([], [53.64])
+    (0, 4, 2)
+    """
+    wide = [width for width in widths if width > 0]
+    if wide:
+        needed = 1 - math.floor(math.log10(median(wide)))
+    else:
+        sizes = [abs(value) for value in values if value]
+        needed = _DIGITS - 1 - math.floor(math.log10(median(sizes))) if sizes else 0
+    return min(max(needed, 0), _MOST_DECIMALS)
+
+
+def number(value: float, decimals: int) -> str:
+    """A number with so many decimals.
+
+    >>> number(12345.678, 1), number(-0.001, 2), number(1e20, 2)
+    ('12345.7', '0.00', '1e+20')
+    """
+    if not abs(value) < _LARGEST:
+        return f"{value:g}"
+    text = f"{value:.{decimals}f}"
+    return text if not text.startswith("-") or text.strip("-0.") else text[1:]
+
+
+def signed(value: float, decimals: int) -> str:
+    """A difference, with its sign.
+
+    >>> signed(1.25, 1), signed(-3.0, 1), signed(0.0, 1)
+    ('+1.2', '-3.0', '0.0')
+    """
+    text = number(value, decimals)
+    return f"+{text}" if value > 0 and text.strip("0.") else text
