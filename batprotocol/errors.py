@@ -28,6 +28,7 @@ __all__ = [
     "SchedulerError",
     "StoreAway",
     "StoreError",
+    "StudyError",
     "TaskFailed",
 ]
 
@@ -252,6 +253,32 @@ class StoreError(ProtocolError):
 
 class StoreAway(StoreError):
     """The server of a store has gone, or cannot be reached now. It may be asked again."""
+
+
+class StudyError(ProtocolError):
+    """A study that cannot be run as it is described, or a store of runs that cannot be used. Nothing has changed.
+
+    Attributes:
+        reason: what was expected and what was found, as one sentence.
+        path: where in the description, in its own words (`scheduler[1].arguments`); empty for the whole.
+        file: the file or folder, or "".
+    """
+
+    def __init__(self, reason: str, path: str = "", *, file: str = "") -> None:
+        super().__init__(reason, path, file)
+        self.reason = reason
+        self.path = path
+        self.file = file
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (self.file, self.path, self.reason) if part)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _study_error, (self.reason, self.path, self.file)
+
+
+def _study_error(reason: str, path: str, file: str) -> StudyError:
+    return StudyError(reason, path, file=file)
 
 
 class PackageMissing(ProtocolError, ImportError):

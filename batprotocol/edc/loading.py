@@ -9,6 +9,7 @@ import importlib.util
 import inspect
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Final
@@ -66,11 +67,15 @@ def file_of(target: str) -> tuple[str, str]:
     return path, name
 
 
-def load(target: str) -> type[Scheduler]:
+def load(target: str, arguments: Mapping[str, object] | None = None) -> type[Scheduler]:
     """The class that `path/to/file.py:Class` names. As for a script, the files beside it can be imported.
 
+    Args:
+        target: the file and the class.
+        arguments: what it will be made with, by their names.
+
     Raises:
-        LoadError: there is no such file, no such scheduler in it, or none that is made without arguments.
+        LoadError: there is no such file, no such scheduler in it, or none that is made with these arguments.
     """
     path, name = file_of(target)
     module = _module(path)
@@ -84,10 +89,12 @@ def load(target: str) -> type[Scheduler]:
         raise LoadError(f"the class {name} is abstract: one that can be run has {' and '.join(missing)}, too")
     try:
         signature = inspect.signature(found)
-        signature.bind()
+        signature.bind(**(arguments or {}))
     except ValueError:  # of some classes in C, nobody knows it
         return found
-    except TypeError:
+    except TypeError as error:
+        if arguments:
+            raise LoadError(f"the class {name} cannot be made with these arguments: {error}") from None
         raise LoadError(
             f"the class {name} is made without arguments, but its __init__ takes {signature}: give them defaults, read "
             f"them from the initialization data in on_init, or call batprotocol.edc.run in a program of your own"

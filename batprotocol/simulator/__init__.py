@@ -7,8 +7,8 @@ The data take this way through it: `inputs` (platform, workloads, external event
 what they do) and the actors of `batsim`, who wait for one another in a `queue`, and for the `progress` of what runs;
 all that takes time, and shares hosts and links, is one of the `actions`. What the result files hold goes to the
 observers of `results`. Decision components that are no Python objects are reached through `peers`, a `Recorder`
-writes down what is said (`recording`), `copying` makes copies of a simulation, and `simulating` plays one from its
-inputs to its results.
+writes down what is said (`recording`), as others may who are told of it (`watching`), `copying` makes copies of a
+simulation, and `simulating` plays one from its inputs to its results.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from batprotocol.simulator.recording import Recorder
 from batprotocol.simulator.results import *
 from batprotocol.simulator.results import __all__ as _results
 from batprotocol.simulator.simulating import DecisionComponent, Player, simulate
+from batprotocol.simulator.watching import Watcher, watched
 
 if TYPE_CHECKING:
     from batprotocol.simulator.peers import connect, load_library
@@ -29,9 +30,11 @@ __all__ = [
     "Player",
     "Recorder",
     "Simulator",
+    "Watcher",
     "connect",
     "load_library",
     "simulate",
+    "watched",
     *_inputs,
     *_results,
 ]

@@ -29,6 +29,7 @@ FLOORS = {
     "conversation": 4,
     "files": 4.25,
     "recording": 4.5,  # it opens files, for all that is above
+    "engines": 4.5,  # it starts processes, for those who run many things
     "methods": 4.5,
     "signals": 4.5,
     "sockets": 4.5,
@@ -39,7 +40,7 @@ FLOORS = {
     "simulator": 5,
     "campaigns": 6,
     "policies": 6,
-    "studies": 6,
+    "studies": 6.5,  # on the ready schedulers, which it names
     "testing": 6,  # of those on the fifth floor, it alone may stand on another: on the simulator
     "cli": 7,
     "__main__": 8,
@@ -122,7 +123,6 @@ CLI = {
     "parameters": 2,
     "messages": 3,
     "bridge": 4,
-    "compare": 4,
     "fast": 4,
     "grid": 4,
     "new": 4,

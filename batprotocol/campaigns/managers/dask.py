@@ -6,7 +6,6 @@ it is used. It must not know why a job is run.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
@@ -23,6 +22,7 @@ from batprotocol.campaigns.managers.interface import (
     text_of_output,
 )
 from batprotocol.campaigns.model import JobState, Observation, RemoteJob
+from batprotocol.engines.dask import FAULTS, connect, missing
 from batprotocol.errors import ClusterError
 
 __all__ = ["DaskCluster"]
@@ -143,43 +143,26 @@ class DaskCluster:
     def _connected(self) -> Any:
         """The client; made anew when the scheduler was away, which then may be another one without a register."""
         if self._client is None:
-            from distributed.comm.core import CommClosedError
-
-            until = time.monotonic() + self._timeout
-            while self._client is None:
-                try:
-                    self._client = self._new_client(max(0.1, until - time.monotonic()))
-                except CommClosedError:  # a scheduler that is just starting may close what is opened too early
-                    if time.monotonic() > until:
-                        raise
-                    time.sleep(0.05)
+            self._client = connect(self._address, self._timeout, _with_register)
         return self._client
-
-    def _new_client(self, timeout: float) -> Any:
-        from distributed import Client
-
-        from batprotocol.campaigns.managers import dask_remote
-
-        _by_value(dask_remote)
-        client: Any = Client(self._address, timeout=timeout, set_as_default=False)  # type: ignore[no-untyped-call]  # partly typed
-        try:
-            client.register_plugin(dask_remote.Register())
-        except BaseException:
-            client.close(timeout=1)
-            raise
-        return client
 
     def _ask(self, question: Callable[[Any], Answer]) -> Answer:
         try:
             return question(self._connected())
         except ImportError as error:
-            reason = f"it needs {error.name}: pip install 'batprotocol[dask]'"
-            raise ClusterError(reason, self.name) from None
-        except (OSError, TimeoutError, asyncio.TimeoutError, ValueError) as error:
+            raise ClusterError(missing(error), self.name) from None
+        except FAULTS as error:
             client, self._client = self._client, None
             if client is not None:
                 client.close(timeout=1)
             raise ClusterError(f"{self._address} does not answer: {error}", self.name) from None
+
+
+def _with_register(client: Any) -> None:
+    from batprotocol.campaigns.managers import dask_remote
+
+    _by_value(dask_remote)
+    client.register_plugin(dask_remote.Register())
 
 
 def _by_value(module: Any) -> None:

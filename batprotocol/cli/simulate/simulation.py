@@ -9,7 +9,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, TypeAlias
 
@@ -20,7 +20,6 @@ from batprotocol.cli.bridge.ends import old_scheduler
 from batprotocol.cli.new.scheduler import example_scheduler
 from batprotocol.cli.run.scheduler import load, telling_whose_fault
 from batprotocol.cli.terminal.output import Output, ProgressBar
-from batprotocol.conversation import Conversation
 from batprotocol.errors import InputError
 from batprotocol.model import Message
 from batprotocol.signals import Interrupts
@@ -39,6 +38,7 @@ from batprotocol.simulator import (
     platform_for,
     read_platform,
     simulate,
+    watched,
     write_real_execution,
 )
 
@@ -129,7 +129,7 @@ def run(
             result = simulate(
                 hosts,
                 given,
-                _watched(_scheduler(stack, target, endpoint, library, timeout, protocol, old), meter),
+                watched(_scheduler(stack, target, endpoint, library, timeout, protocol, old), meter),
                 external_events=events,
                 energy=energy,
                 rules=rules,
@@ -199,6 +199,7 @@ class _Meter(Observer):
 
     def __init__(self, bar: ProgressBar, jobs: int, recorder: Recorder | None) -> None:
         self.scheduler_seconds = 0.0
+        self._began = 0.0
         self._bar = bar
         self._recorder = recorder
         self._jobs = max(jobs, 1)
@@ -214,56 +215,13 @@ class _Meter(Observer):
     def told(self, message: Message) -> None:
         if self._recorder is not None:
             self._recorder.told(message)
+        self._began = time.perf_counter()
 
     def answered(self, reply: Message) -> None:
+        self.scheduler_seconds += time.perf_counter() - self._began
         if self._recorder is not None:
             self._recorder.answered(reply)
         self._bar.at(min(self._ended / self._jobs, 1.0))
-
-
-class _Watched:
-    """A decision component whose time is measured."""
-
-    def __init__(self, component: Scheduler, meter: _Meter) -> None:
-        self._component = component
-        self._meter = meter
-        self.is_told_at_once = getattr(component, "is_told_at_once", False)
-        self.says_nothing = getattr(component, "says_nothing", "")
-
-    def hello(self, text: str) -> Message:
-        message = self._component.hello(text)
-        self._meter.hello(text, message)
-        return message
-
-    def _timed(self, answer: Callable[[Message], Message]) -> Callable[[Message], Message]:
-        clock, meter = time.perf_counter, self._meter
-
-        def timed(message: Message) -> Message:
-            meter.told(message)  # before it is answered: it may be what the scheduler fails on
-            began = clock()
-            reply = answer(message)
-            meter.scheduler_seconds += clock() - began
-            meter.answered(reply)
-            return reply
-
-        return timed
-
-
-class _WatchedPlayer(_Watched):
-    def player(self, conversation: Conversation) -> Callable[[Message], Message]:
-        assert isinstance(self._component, Player)
-        return self._timed(self._component.player(conversation))
-
-
-class _WatchedComponent(_Watched):
-    def __init__(self, component: Scheduler, meter: _Meter) -> None:
-        super().__init__(component, meter)
-        assert isinstance(component, DecisionComponent)
-        self.answer = self._timed(component.answer)
-
-
-def _watched(component: Scheduler, meter: _Meter) -> Scheduler:
-    return (_WatchedPlayer if isinstance(component, Player) else _WatchedComponent)(component, meter)
 
 
 def _show(result: Result, output: Output) -> None:

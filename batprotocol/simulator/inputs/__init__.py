@@ -13,6 +13,7 @@ fault before anything runs:
   `names` stand for; `lublin` draws jobs by chance, `windows` cuts parts out, and `changes` makes other loads, weeks and
   walltimes.
 - `read_external_events`: `event_lists`, in the order of `unstable` unless corrected.
+- `workload_json`, `platform_xml`: the way back, of what was made here (`writing`).
 """
 
 from batprotocol.simulator.inputs.changes import (
@@ -37,6 +38,7 @@ from batprotocol.simulator.inputs.swf import read_swf
 from batprotocol.simulator.inputs.traces import read_traces
 from batprotocol.simulator.inputs.windows import window
 from batprotocol.simulator.inputs.workload import StaticJob, Submission, Usage, Workload, WorkloadProfile
+from batprotocol.simulator.inputs.writing import platform_xml, workload_json
 
 __all__ = [
     "EXAMPLE_PLATFORM",
@@ -63,6 +65,7 @@ __all__ = [
     "lublin_workload",
     "named_workload",
     "platform_for",
+    "platform_xml",
     "read_external_events",
     "read_platform",
     "read_swf",
@@ -73,4 +76,5 @@ __all__ = [
     "scaled_walltimes",
     "shuffled_weeks",
     "window",
+    "workload_json",
 ]

@@ -60,7 +60,9 @@ def natural_order(name: str) -> tuple[tuple[tuple[int, int], ...], bytes]:
     return tuple((48, int(run[:4000])) if run.isdigit() else (run[0], 0) for run in runs), data
 
 
-def platform_for(workloads: Sequence[Workload], *, mmax: int | None = None, host_limit: int = HOST_LIMIT) -> Platform:
+def platform_for(
+    workloads: Sequence[Workload], *, hosts: int | None = None, mmax: int | None = None, host_limit: int = HOST_LIMIT
+) -> Platform:
     """As many equal hosts as workloads are made for.
 
     Where all jobs are delays, as those of logs are, there is no need of a network: messages take no time, so that what
@@ -68,6 +70,7 @@ def platform_for(workloads: Sequence[Workload], *, mmax: int | None = None, host
 
     Args:
         workloads: at least one.
+        hosts: how many there are, whatever the workloads are made for; None: as these say.
         mmax: how many hosts to keep, Batsim's option `--mmax`.
         host_limit: how many hosts there may be: a short file can be made for more than memory holds.
 
@@ -75,7 +78,8 @@ def platform_for(workloads: Sequence[Workload], *, mmax: int | None = None, host
         InputError: a workload is made for more hosts than that.
     """
     largest = max(workloads, key=lambda workload: workload.resource_count)
-    size = largest.resource_count if mmax is None else min(largest.resource_count, mmax)
+    size = largest.resource_count if hosts is None else hosts
+    size = size if mmax is None else min(size, mmax)
     if size > host_limit:
         text = f"it is made for {size} hosts, and the limit is {host_limit} (--host-limit, host_limit)"
         raise InputError(text, file=largest.filename)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from functools import partial
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -31,7 +31,13 @@ __all__ = ["named_workload"]
 
 
 def named_workload(
-    text: str, *, name: str = "w0", compositions: bool = False, corrected: bool = False, lazy: bool = False
+    text: str,
+    *,
+    name: str = "w0",
+    compositions: bool = False,
+    corrected: bool = False,
+    lazy: bool = False,
+    kept: MutableMapping[Any, Workload] | None = None,
 ) -> Workload:
     """The workload that a text names, as on the command line.
 
@@ -48,7 +54,8 @@ def named_workload(
             (`estimated_walltimes`) and `walltimes=FACTOR` (`scaled_walltimes`), the last two also of a model;
             `seed=N` is that of all chance in it, 0 unless told otherwise.
         name: the workload's name.
-        compositions: see `read_workload`; so are the others.
+        compositions: see `read_workload`; so are `corrected` and `lazy`.
+        kept: the files that were read already, and are not read again; what is read now is added.
 
     Raises:
         InputError: the text names nothing, or what it names is no workload.
@@ -62,15 +69,20 @@ def named_workload(
         drawn = lublin_workload(hosts, given.pop("jobs", 1000), name=name, **given)
         return _with_walltimes(drawn, walltimes, given.get("seed", 0))
     if not mark or os.path.exists(text):
-        return read_workload(text, name=name, compositions=compositions, corrected=corrected, lazy=lazy)
+        path, query = text, ""
     given = _options(text, query, _FILE)
-    options = {_SWF[key]: given[key] for key in _SWF.keys() & given.keys()}
-    if is_log(path):
-        whole = read_swf(path, name=name, lazy=lazy, **options)
-    elif options:
+    options = {_SWF[key]: given[key] for key in sorted(_SWF.keys() & given.keys())}
+    if options and not is_log(path):
         raise InputError(f"{shown(text)}: {' and '.join(sorted(_SWF))} are for logs (.swf, .swf.gz)")
-    else:
-        whole = read_workload(path, name=name, compositions=compositions, corrected=corrected, lazy=lazy)
+    place = path, name, compositions, corrected, lazy, tuple(options.items())
+    whole = None if kept is None else kept.get(place)
+    if whole is None:
+        if options:
+            whole = read_swf(path, name=name, lazy=lazy, **options)
+        else:
+            whole = read_workload(path, name=name, compositions=compositions, corrected=corrected, lazy=lazy)
+        if kept is not None:
+            kept[place] = whole
     if "seed" in given and not {"weeks", "badness"} & given.keys():
         raise InputError(f"{shown(text)}: a seed is for weeks and badness, which are drawn by chance")
     return _changed(_part(whole, given), given)

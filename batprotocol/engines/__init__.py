@@ -1,0 +1,16 @@
+"""Where things run: processes of this machine, or whatever a Dask scheduler runs on.
+
+A `Child` is a process that calls one function again and again, and that may be killed at any time. `Processes` are
+several of them, `DaskEngine` has one on each thread of Dask's workers; both are an `Engine`, which gives back how each
+call ended. It must not know what is called, nor why.
+
+`interface` has what they have in common, `serving` is what runs inside a child, `mortal` starts programs that do not
+outlive who started them, and `dask` connects to a Dask scheduler, also for those who have their own use of it.
+"""
+
+from batprotocol.engines.child import Child
+from batprotocol.engines.dask import DaskEngine
+from batprotocol.engines.interface import Ended, Engine
+from batprotocol.engines.processes import Processes
+
+__all__ = ["Child", "DaskEngine", "Ended", "Engine", "Processes"]

@@ -1,0 +1,85 @@
+"""What runs inside a child: it calls a function for whoever started it, until that one is gone.
+
+It must not know what it calls. A thread reads what is asked for, so that a child notices at once when nobody wants it
+any more, whatever it is doing.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import shutil
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from multiprocessing.connection import Connection
+from queue import SimpleQueue
+from typing import Any
+
+__all__ = ["PRINTED", "main"]
+
+PRINTED = "printed"
+"""The file in a child's folder that takes what is printed there."""
+
+
+def main(descriptor: int, function: str, folder: str, memory: int) -> None:
+    """Serve.
+
+    Args:
+        descriptor: of the connection to who has started this.
+        function: `module:name`.
+        folder: of this child, with an empty folder `scratch` in it.
+        memory: how many bytes of addresses this process may have; 0: as many as it likes.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who has started this
+    faulthandler.enable()
+    connection = Connection(descriptor)
+    requests: SimpleQueue[Any] = SimpleQueue()
+    threading.Thread(target=_read, args=(connection, requests, folder), daemon=True).start()
+    module, _, name = function.partition(":")
+    call: Callable[[Any, dict[str, Any], str], Any] = getattr(import_module(module), name)
+    if memory:
+        _limit(memory)
+    shared: dict[str, Any] = {}
+    scratch = os.path.join(folder, "scratch")
+    while True:
+        argument, more = requests.get()
+        shared.update(more)
+        with suppress(OSError):
+            os.ftruncate(1, 0)
+        try:
+            answer = True, call(argument, shared, scratch)
+        except BaseException:
+            answer = False, traceback.format_exc()
+        sys.stdout.flush()
+        _empty(scratch)
+        connection.send(answer)
+
+
+def _read(connection: Connection, requests: SimpleQueue[Any], folder: str) -> None:
+    while True:
+        try:
+            requests.put(connection.recv())
+        except (EOFError, OSError):
+            shutil.rmtree(folder, ignore_errors=True)
+            os.killpg(0, signal.SIGKILL)  # with all that it has started
+
+
+def _limit(memory: int) -> None:
+    with suppress(ImportError):  # where it is missing, there are no limits
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_AS)[1]
+        resource.setrlimit(resource.RLIMIT_AS, (memory if most < 0 else min(memory, most), most))
+
+
+def _empty(folder: str) -> None:
+    for entry in os.scandir(folder):
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path, ignore_errors=True)
+        else:
+            os.unlink(entry.path)

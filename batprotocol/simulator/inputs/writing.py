@@ -1,0 +1,130 @@
+"""Workloads and platforms as files that Batsim reads: for those that were made here, and are to be simulated there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from batprotocol.errors import InputError
+from batprotocol.model import (
+    DelayProfile,
+    ForkJoinCompositionProfile,
+    ParallelTaskDataStagingBetweenStoragesProfile,
+    ParallelTaskHomogeneousProfile,
+    ParallelTaskMergeCompositionProfile,
+    ParallelTaskOnStorageHomogeneousProfile,
+    ParallelTaskProfile,
+    Profile,
+    SequentialCompositionProfile,
+    TraceReplayProfile,
+)
+from batprotocol.simulator.inputs.platform import Platform
+from batprotocol.simulator.inputs.workload import Workload
+
+__all__ = ["platform_xml", "workload_json"]
+
+
+def workload_json(workload: Workload) -> str:
+    """A workload as Batsim's JSON, which `read_workload` makes the same workload of. Traces are named, not written.
+
+    >>> from batprotocol.simulator import lublin_workload
+    >>> print(workload_json(lublin_workload(4, 1, seed=3))[:60])
+    {
+      "nb_res": 4,
+      "jobs": [
+        {"id": "1", "subtime": 0.0,
+    """
+    jobs = ",\n    ".join(map(_text, _jobs(workload)))
+    cut = len(workload.name) + 1
+    profiles = ",\n    ".join(
+        f"{_text(name[cut:])}: {_text(_profile(each.profile, each.return_code, each.extra_data, cut))}"
+        for name, each in workload.profiles.items()
+    )
+    return (
+        f'{{\n  "nb_res": {workload.resource_count},\n  "jobs": [\n    {jobs}\n  ],\n  "profiles": {{\n    {profiles}\n'
+        "  }\n}\n"
+    )
+
+
+def platform_xml(platform: Platform) -> str:
+    """A platform of `Platform.homogeneous` as SimGrid's XML.
+
+    Raises:
+        InputError: its hosts are not alike, or it was read from a file, which is to be used then.
+    """
+    hosts = platform.hosts
+    if not hosts or platform.filename or any(host.speeds != hosts[0].speeds for host in hosts):
+        raise InputError("only platforms of equal hosts are written; of others, use the file", file=platform.filename)
+    lines = []
+    for host in (platform.master, *hosts):
+        name, speeds = host.name, ",".join(f"{speed!r}f" for speed in host.speeds)
+        up, down = quoteattr(f"{name}_link_UP"), quoteattr(f"{name}_link_DOWN")
+        link = platform.route(host, platform.master if host is not platform.master else hosts[0]).links[0]
+        amounts = f'bandwidth="{link.bandwidth!r}Bps" latency="{link.latency!r}s"'
+        lines += [
+            f"<host id={quoteattr(name)} speed={quoteattr(speeds)} core={quoteattr(str(host.cores))}/>",
+            f'<link id={quoteattr(f"{name}_link")} {amounts} sharing_policy="SPLITDUPLEX"/>',
+            f"<host_link id={quoteattr(name)} up={up} down={down}/>",
+        ]
+    inside = "\n    ".join(lines)
+    return (
+        '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
+        '<platform version="4.1">\n'
+        f'  <zone id="cluster" routing="Cluster">\n    {inside}\n  </zone>\n</platform>\n'
+    )
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _jobs(workload: Workload) -> Iterator[dict[str, Any]]:
+    cut = len(workload.name) + 1
+    for time, id, job in workload:
+        given: dict[str, Any] = {"id": id[cut:], "subtime": time, "res": job.resource_request}
+        given["profile"] = job.profile_id[cut:]
+        if job.walltime is not None:
+            given["walltime"] = job.walltime
+        if job.extra_data is not None:
+            given["extra_data"] = job.extra_data
+        yield given
+
+
+def _profile(profile: Profile, return_code: int, extra_data: str | None, cut: int) -> dict[str, Any]:
+    given: dict[str, Any] = {"type": type(profile).__name__, **_members(profile, cut)}
+    if return_code:
+        given["ret"] = return_code
+    if extra_data is not None:
+        given["extra_data"] = extra_data
+    return given
+
+
+def _members(profile: Profile, cut: int) -> dict[str, Any]:
+    """What is said of a profile of each type; the names in it are full ones."""
+    match profile:
+        case DelayProfile(delay=delay):
+            return {"delay": delay}
+        case ParallelTaskProfile(computation_vector=cpu, communication_matrix=com):
+            vectors = {"cpu": cpu, "com": com}
+            return {key: list(vector) for key, vector in vectors.items() if vector is not None}
+        case ParallelTaskHomogeneousProfile():
+            amounts = {"cpu": profile.computation_amount, "com": profile.communication_amount}
+            return {**amounts, "generation_strategy": profile.generation_strategy.name}
+        case SequentialCompositionProfile():
+            return {"repeat": profile.repetition_count, "seq": [name[cut:] for name in profile.profile_ids]}
+        case ForkJoinCompositionProfile() | ParallelTaskMergeCompositionProfile():
+            return {"profiles": [name[cut:] for name in profile.profile_ids]}
+        case ParallelTaskOnStorageHomogeneousProfile():
+            return {
+                "storage": profile.storage_name,
+                "bytes_to_read": profile.bytes_to_read,
+                "bytes_to_write": profile.bytes_to_write,
+                "generation_strategy": profile.generation_strategy.name,
+            }
+        case ParallelTaskDataStagingBetweenStoragesProfile():
+            ends = {"from": profile.emitter_storage_name, "to": profile.receiver_storage_name}
+            return {"nb_bytes": profile.bytes_to_transfer, **ends}
+        case TraceReplayProfile():
+            return {"trace_type": profile.trace_type.name, "filename": profile.filename}

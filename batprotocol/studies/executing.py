@@ -1,0 +1,213 @@
+"""What a process does that runs are given to: one after the other, on inputs that it reads once.
+
+It must not know the study, nor what is kept of runs. Whatever happens in a run becomes its outcome.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+
+from batprotocol.conversation import DEFAULT_RULE_SET
+from batprotocol.edc.scheduler import Scheduler
+from batprotocol.engines.serving import PRINTED
+from batprotocol.errors import InputError
+from batprotocol.simulator import JobRows, measured, simulate, watched
+from batprotocol.studies.files import Files
+from batprotocol.studies.inputs import Inputs
+from batprotocol.studies.keeping import RECORDING, Keeper
+from batprotocol.studies.outcomes import DONE, FAILED, KINDS, Outcome, TimeOver, failed, is_full
+from batprotocol.studies.real import simulate_with
+from batprotocol.studies.runs import Limits, Task
+from batprotocol.studies.schedulers import Shelf
+
+__all__ = ["FUNCTION", "execute"]
+
+FUNCTION: Final = "batprotocol.studies.executing:execute"
+"""What engines call."""
+
+_NOT_KEPT: Final = ("real_exec_info.json",)
+"""What tells of the machine, and is never twice the same."""
+_TAIL: Final = 10_000
+"""So many of the last bytes are kept of what a run has printed that failed."""
+
+
+class Workshop:
+    """What a process keeps from one run to the next.
+
+    Args:
+        folder: of the process.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.inputs = Inputs(os.path.join(folder, "files"))
+        self.shelf = Shelf()
+
+
+@cache
+def _workshop(folder: str) -> Workshop:
+    return Workshop(folder)
+
+
+def execute(argument: tuple[Task, Limits], shared: Mapping[str, Files], scratch: str) -> Outcome:
+    """Run a task.
+
+    Args:
+        argument: the task, and what it may take.
+        shared: the files that it needs, by their digests.
+        scratch: an empty folder.
+    """
+    task, limits = argument
+    workshop = _workshop(os.path.dirname(scratch))
+    began = time.perf_counter()
+    try:
+        outcome = _run(workshop, task, limits, shared, scratch)
+    except BaseException as error:
+        with _without_limit():
+            outcome = failed(error, limits.seconds)
+    with _without_limit():
+        files = {**outcome.files, **_written(scratch, outcome, workshop.folder)}
+    return msgspec.structs.replace(outcome, files=files, seconds=time.perf_counter() - began)
+
+
+def _run(workshop: Workshop, task: Task, limits: Limits, shared: Mapping[str, Files], scratch: str) -> Outcome:
+    with _in_time(limits.seconds):
+        try:
+            workload = workshop.inputs.workload(task, shared)
+            platform = workshop.inputs.platform(task, shared)
+            events = [workshop.inputs.path(task.events_files, shared)] if task.events_files else []
+        except OSError as error:
+            if is_full(error):
+                raise
+            raise InputError(str(error)) from error
+        scheduler = _scheduler(workshop, task, shared)
+        if isinstance(scheduler, Outcome):
+            return scheduler
+        rules = task.rules or DEFAULT_RULE_SET
+        prefix = os.path.join(scratch, "out", "")
+        hosts = len(platform.computation_hosts)
+        if task.batsim:
+            os.mkdir(prefix)
+            source = workshop.inputs.root(task.source, shared)
+            workload_path = workshop.inputs.path(task.workload_files, shared) if task.workload_files else ""
+            fault, joules = simulate_with(
+                task, scheduler, platform, workload.workload, workload_path, source, events, scratch
+            )
+            if fault is not None:
+                return fault
+            from batprotocol.simulator import read_jobs
+
+            rows: Any = read_jobs(f"{prefix}jobs.csv")
+        else:
+            kept, keeper = JobRows(), Keeper(scratch)
+            try:
+                result = simulate(
+                    platform,
+                    workload.workload,
+                    watched(scheduler, keeper),
+                    external_events=events,
+                    energy=task.energy,
+                    rules=rules,
+                    corrected=task.corrected,
+                    init=task.init,
+                    output=prefix,
+                    observers=[kept],
+                )
+            except BaseException:
+                with _without_limit():
+                    keeper.save()
+                raise
+            if not result.is_complete:
+                keeper.save()
+                kind = "stopped" if result.was_stopped else "deadlock"
+                return Outcome(state=FAILED, kind=kind, error=KINDS[kind])
+            keeper.drop()
+            rows, joules = kept.rows, result.consumed_joules
+        metrics: Any = dict(task.metrics)
+        found = measured(rows, hosts, users=workload.users, consumed_joules=joules, **metrics).flat()
+    return Outcome(state=DONE, metrics={name: value for name, value in found.items() if not math.isnan(value)})
+
+
+def _scheduler(workshop: Workshop, task: Task, shared: Mapping[str, Files]) -> Scheduler | Outcome:
+    """The scheduler, or how the run ended because there is none."""
+    try:
+        return workshop.shelf.scheduler(task.scheduler, task.arguments, workshop.inputs.root(task.source, shared))
+    except (MemoryError, TimeOver):
+        raise
+    except BaseException as error:
+        outcome = failed(error, 0.0)
+        if outcome.kind in ("exception", "scheduler"):
+            reason = f"the scheduler {task.scheduler} cannot be loaded: {outcome.error}"
+            outcome = msgspec.structs.replace(outcome, kind="scheduler", error=reason)
+        return outcome
+
+
+@contextmanager
+def _in_time(seconds: float) -> Iterator[None]:
+    """`TimeOver` is raised inside if it takes longer. Only the main thread can be told so."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def over(number: int, frame: object) -> None:
+        raise TimeOver
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def _without_limit() -> Iterator[None]:
+    """Telling of a run that took too much memory takes some, too."""
+    try:
+        import resource
+    except ImportError:  # where it is missing, there are no limits
+        yield
+        return
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (before[1], before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def _written(scratch: str, outcome: Outcome, folder: str) -> dict[str, bytes]:
+    """The files of a run: Batsim's results, and of one that failed what was said and printed, too."""
+    found: dict[str, bytes] = {}
+    results = os.path.join(scratch, "out")
+    if os.path.isdir(results):
+        for entry in sorted(os.scandir(results), key=lambda entry: entry.name):
+            if entry.is_file() and entry.name not in _NOT_KEPT:
+                found[entry.name] = _bytes(entry.path)
+    if outcome.state == FAILED:
+        with suppress(OSError):
+            found[RECORDING] = _bytes(os.path.join(scratch, RECORDING))
+        sys.stdout.flush()
+        sys.stderr.flush()
+        with suppress(OSError):
+            printed = _bytes(os.path.join(folder, PRINTED))[-_TAIL:]
+            if printed:
+                found["printed.txt"] = printed
+    return found
+
+
+def _bytes(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()

@@ -1,0 +1,116 @@
+"""The workloads and platforms of runs, in the process that runs them: each is read once, and kept for the next runs."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple, TypeVar
+
+from batprotocol.conversation import DEFAULT_RULE_SET
+from batprotocol.simulator.inputs import Platform, Workload, named_workload, platform_for, read_platform
+from batprotocol.studies.files import Files
+from batprotocol.studies.runs import Task
+
+__all__ = ["Inputs", "Submitted"]
+
+Kept = TypeVar("Kept")
+
+_WORKLOADS: Final = 16
+_PLATFORMS: Final = 16
+_FILES: Final = 8
+"""How many are kept: runs that share them come one after the other."""
+
+
+class Submitted(NamedTuple):
+    """A workload, and who submitted its jobs: None where nobody is known."""
+
+    workload: Workload
+    users: Mapping[str, Any] | None
+
+
+class _Recent(OrderedDict[Any, Any]):
+    """The values that were wanted last, so many of them."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self._count = count
+
+    def __setitem__(self, name: Any, value: Any) -> None:
+        super().__setitem__(name, value)
+        self.move_to_end(name)
+        while len(self) > self._count:
+            self.popitem(last=False)
+
+    def wanted(self, name: Any, make: Callable[[], Kept]) -> Kept:
+        """The value of this name, made if it is not there."""
+        if name not in self:
+            self[name] = make()
+        self.move_to_end(name)
+        found: Kept = self[name]
+        return found
+
+
+class Inputs:
+    """What a process has read.
+
+    Args:
+        folder: where files are put that have travelled.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._roots: dict[str, str] = {}
+        self._read = _Recent(_FILES)
+        self._workloads = _Recent(_WORKLOADS)
+        self._platforms = _Recent(_PLATFORMS)
+
+    def root(self, digest: str, shared: Mapping[str, Files]) -> str:
+        """The folder of files, where they are on this machine; "" of none."""
+        if digest and digest not in self._roots:
+            self._roots[digest] = shared[digest].located(self._folder)
+        return self._roots[digest] if digest else ""
+
+    def path(self, digest: str, shared: Mapping[str, Files]) -> str:
+        """The path of the file that was named, of several."""
+        return os.path.join(self.root(digest, shared), shared[digest].names[0])
+
+    def workload(self, task: Task, shared: Mapping[str, Files]) -> Submitted:
+        """The workload of a run.
+
+        Raises:
+            InputError: it cannot be read.
+            OSError: likewise.
+        """
+        rules = task.rules or DEFAULT_RULE_SET
+        beyond = rules != DEFAULT_RULE_SET
+        corrected = task.corrected or beyond
+        changes = tuple(task.changes.items())
+
+        def made() -> Submitted:
+            path = self.path(task.workload_files, shared) if task.workload_files else task.workload.partition("?")[0]
+            own = task.workload.partition("?")[2]
+            query = "&".join(filter(None, (own, *(f"{word}={value}" for word, value in changes))))
+            name = f"{path}?{query}" if query else path
+            found = named_workload(name, compositions=beyond, corrected=corrected, kept=self._read)
+            return Submitted(found, found.users() or None)
+
+        return self._workloads.wanted((task.workload, task.workload_files, changes, beyond, corrected), made)
+
+    def platform(self, task: Task, shared: Mapping[str, Files]) -> Platform:
+        """The platform of a run.
+
+        Raises:
+            InputError: it cannot be read.
+            OSError: likewise.
+        """
+
+        def made() -> Platform:
+            if task.platform_files:
+                return read_platform(self.path(task.platform_files, shared), energy=task.energy)
+            workload = self.workload(task, shared).workload
+            return platform_for([workload], hosts=None if task.platform is None else int(task.platform))
+
+        files = task.platform_files, task.energy
+        own = (task.workload, task.workload_files, tuple(task.changes.items()), task.rules)
+        return self._platforms.wanted(files if task.platform_files else (task.platform, *own), made)

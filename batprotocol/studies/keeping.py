@@ -1,0 +1,70 @@
+"""What is said in a run, kept until it is known whether anybody wants it: of one that fails, it is a recording."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import Final
+
+from batprotocol.model import Message
+from batprotocol.simulator.recording import Recorder
+
+__all__ = ["RECORDING", "Keeper"]
+
+RECORDING: Final = "recording.tar.xz"
+"""The file of a recording, in the folder of its run."""
+
+_KEPT: Final = 20_000
+"""From so many messages on they are written down, as memory is bounded."""
+
+
+class Keeper:
+    """Keeps what is said, as a watcher of a simulation: in memory first, and then in a file.
+
+    Args:
+        folder: where that is put.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._path = os.path.join(folder, RECORDING)
+        self._hello: tuple[str, Message] | None = None
+        self._messages: list[Message] = []  # in turns: the simulator's, the reply
+        self._recorder: Recorder | None = None
+        self._is_reply = False
+
+    def hello(self, init: str, message: Message) -> None:
+        """The initialization data, and the hello in return."""
+        self._hello = init, message
+
+    def told(self, message: Message) -> None:
+        """A message of the simulator, which may never be answered."""
+        self._messages.append(message)
+        if len(self._messages) >= _KEPT:
+            self._write()
+
+    def answered(self, reply: Message) -> None:
+        """The reply to it."""
+        self._messages.append(reply)
+
+    def _write(self) -> None:
+        if self._hello is None:
+            return
+        if self._recorder is None:
+            self._recorder = Recorder(self._path)
+            self._recorder.hello(*self._hello)
+        for message in self._messages:
+            (self._recorder.answered if self._is_reply else self._recorder.told)(message)
+            self._is_reply = not self._is_reply
+        self._messages.clear()
+
+    def save(self) -> None:
+        """Finish the recording; where it cannot be written, there is none."""
+        with suppress(OSError):
+            self._write()
+        self.drop()
+
+    def drop(self) -> None:
+        """Nobody wants it any more."""
+        if self._recorder is not None:
+            with suppress(OSError):
+                self._recorder.close()

@@ -1,0 +1,283 @@
+"""Running a study: what is not there yet goes to an engine, and what comes of it into a store.
+
+Whatever happens to this process, the runs that are in the store stay there, and the next one goes on with the others.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from batprotocol.engines import DaskEngine, Ended, Engine, Processes
+from batprotocol.errors import StudyError
+from batprotocol.studies.executing import FUNCTION
+from batprotocol.studies.files import Files
+from batprotocol.studies.outcomes import DONE, FAILED, Outcome
+from batprotocol.studies.runs import Limits, Run
+from batprotocol.studies.store import Rows, Store
+from batprotocol.studies.study import Description, read_description
+
+__all__ = ["Progress", "Study"]
+
+_BEFOREHAND: Final = 4
+"""So many runs a place are given to an engine before they can begin."""
+_LOOK_SECONDS: Final = 0.2
+"""How often it is looked around while nothing ends."""
+_GRACE: Final = 1.1
+_GRACE_SECONDS: Final = 5.0
+"""How much longer than it may take a run has, before its process is killed."""
+_ATTEMPTS: Final = 2
+"""How often a run is given to processes that die."""
+
+
+class Progress(msgspec.Struct):
+    """How far a study is.
+
+    Args:
+        total: how many runs it has.
+        there: how many were in the store before.
+        done: how many have come to their end since.
+        failed: how many have failed since.
+        seconds: of real time since it began.
+        error: the sentence of the last one that failed, or "".
+        run: that run, or None.
+    """
+
+    total: int
+    there: int = 0
+    done: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+    error: str = ""
+    run: Run | None = None
+
+    @property
+    def rate(self) -> float:
+        """Runs a second."""
+        return (self.done + self.failed) / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def left(self) -> int:
+        """How many runs are still to come."""
+        return self.total - self.there - self.done - self.failed
+
+
+class Study:
+    """Many simulations: each key is a value, or several, and every combination of values is a run.
+
+    Args:
+        scheduler: policies (`easy-sjf`), `FILE:CLASS`, classes, or tables of these with a `name`, `arguments` and other
+            `files` that count as their source.
+        name: what the study is called.
+        folder: where the files that it names are looked for.
+        timeout: how many seconds a run may take.
+        memory: how many bytes of addresses the process of a run may have, such as `"2GB"`; 0: as many as it likes.
+        axes: all other keys: `workload`, `platform`, `load`, `seed`... `batprotocol.studies.KEYS` has them all.
+
+    Raises:
+        StudyError: it cannot be run as it is described.
+        OSError: a file cannot be read.
+
+    >>> study = Study(scheduler=["fcfs", "easy"], workload="lublin:32?jobs=20", seed=range(3))
+    >>> len(study.runs())
+    6
+    """
+
+    def __init__(
+        self,
+        *,
+        scheduler: Any,
+        name: str = "study",
+        folder: str | os.PathLike[str] = "",
+        timeout: float = 3600.0,
+        memory: int | str = 0,
+        **axes: Any,
+    ) -> None:
+        keys = {**axes, "scheduler": scheduler, "name": name, "timeout": timeout, "memory": memory}
+        self._description = Description(keys, os.fspath(folder))
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Study:
+        """The study that a TOML file describes. It is called as the file unless it says otherwise.
+
+        Raises:
+            StudyError: it cannot be read, or not be run as it is described.
+            OSError: a file cannot be read.
+        """
+        made = cls.__new__(cls)
+        made._description = read_description(path)
+        return made
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self._description.name
+
+    @property
+    def axes(self) -> Mapping[str, Sequence[Any]]:
+        """Its axes, and the values on each."""
+        return self._description.axes
+
+    def runs(self, only: Iterable[str] = (), *, batsim: Sequence[str] = (), in_process: bool = False) -> list[Run]:
+        """Its runs. What the arguments mean, `run` tells."""
+        return self._description.runs(only, batsim=batsim, in_process=in_process)[0]
+
+    def rows(self, store: str | os.PathLike[str] | None = None) -> Rows:
+        """What those of its runs came to that are in a store, as its files are now."""
+        with Store(self._place(store)) as opened:
+            return opened.rows_of(self.runs())
+
+    def _place(self, store: str | os.PathLike[str] | None) -> str:
+        return f"{self.name}.runs" if store is None else os.fspath(store)
+
+    def run(
+        self,
+        store: str | os.PathLike[str] | None = None,
+        *,
+        only: Iterable[str] = (),
+        retry_failed: bool = False,
+        processes: int | None = None,
+        dask: str | None = None,
+        batsim: Sequence[str] = (),
+        in_process: bool = False,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> Rows:
+        """Run what is not in the store yet, and give the rows of all.
+
+        Args:
+            store: its folder; None: `NAME.runs` in this one. What is there is not run again, unless something has
+                changed that decides what comes of it.
+            only: `AXIS=VALUE` or `AXIS=VALUE,VALUE`: some of the runs.
+            retry_failed: also run again what has failed.
+            processes: how many processes of this machine run; None: as many as there are processors.
+            dask: the address of a Dask scheduler, on whose workers it runs instead.
+            batsim: the command that simulates, as a list of words; none is the embedded Batsim.
+            in_process: whether that loads the scheduler into its own process.
+            on_progress: told how far it is, several times a second. What it raises ends it.
+
+        However it ends, what has been done is in the store: `KeyboardInterrupt` ends it within a second.
+
+        Raises:
+            StudyError: a run cannot be named, or the store cannot be used.
+            ClusterError: Dask does not answer.
+            PackageMissing: Dask is not installed.
+            OSError: a file cannot be read, or the store not be written.
+        """
+        runs, files = self._description.runs(tuple(only), batsim=batsim, in_process=in_process)
+        with Store(self._place(store), writes=True) as opened:
+            opened.want(runs)
+            states = opened.states()
+            again = (None, FAILED) if retry_failed else (None,)
+            todo = [run for run in runs if states.get(run.key) in again]
+            todo = list({run.key: run for run in todo}.values())
+            progress = Progress(total=len({run.key for run in runs}))
+            progress.there = progress.total - len(todo)
+            if on_progress is not None:
+                on_progress(progress)
+            if todo:
+                limits = self._description.limits
+                seconds = limits.seconds * _GRACE + _GRACE_SECONDS
+                engine: Engine = (
+                    Processes(FUNCTION, _count(processes, len(todo)), seconds=seconds, memory=limits.memory)
+                    if dask is None
+                    else DaskEngine(FUNCTION, dask, seconds=seconds, memory=limits.memory)
+                )
+                try:
+                    _Loop(engine, opened, limits, files, progress, on_progress).run(todo)
+                finally:
+                    engine.close()
+            return opened.rows_of(runs)
+
+
+def _count(processes: int | None, runs: int) -> int:
+    from batprotocol.engines.processes import cores
+
+    if processes is not None and processes < 1:
+        raise StudyError(f"expected at least one process, got {processes}")
+    return min(processes or cores(), runs)
+
+
+class _Loop:
+    """Gives runs to an engine, and what came of them to a store."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        store: Store,
+        limits: Limits,
+        files: Mapping[str, Files],
+        progress: Progress,
+        on_progress: Callable[[Progress], None] | None,
+    ) -> None:
+        self._engine = engine
+        self._store = store
+        self._limits = limits
+        self._files = files
+        self._progress = progress
+        self._tell = on_progress or (lambda progress: None)
+        self._began = time.monotonic()
+        self._shared: set[str] = set()
+        self._attempts: dict[int, int] = {}
+
+    def run(self, runs: Sequence[Run]) -> None:
+        """Until all have ended."""
+        following = 0
+        under_way = 0
+        while following < len(runs) or under_way:
+            room = max(self._engine.places, 1) * _BEFOREHAND - under_way
+            for number in range(following, min(following + room, len(runs))):
+                self._submit(number, runs[number])
+                following += 1
+                under_way += 1
+            ended = self._engine.wait(_LOOK_SECONDS)
+            found = []
+            for each in ended:
+                outcome = self._outcome(each, runs)
+                if outcome is not None:
+                    under_way -= 1
+                    found.append((runs[each.number], outcome))
+            self._keep(found)
+            self._progress.seconds = time.monotonic() - self._began
+            self._tell(self._progress)
+
+    def _submit(self, number: int, run: Run) -> None:
+        for digest in run.task.shared:
+            if digest not in self._shared:
+                files = self._files[digest]
+                self._engine.share(digest, files.packed() if self._engine.is_remote else files)
+                self._shared.add(digest)
+        self._engine.submit(number, (run.task, self._limits), run.task.shared)
+
+    def _outcome(self, ended: Ended, runs: Sequence[Run]) -> Outcome | None:
+        """How a run ended; None if its process died, and it is tried once more."""
+        if not ended.lost:
+            outcome: Outcome = ended.value
+            return outcome
+        attempt = self._attempts[ended.number] = self._attempts.get(ended.number, 0) + 1
+        late = "took more than" in ended.lost
+        if attempt < _ATTEMPTS and not late:
+            self._submit(ended.number, runs[ended.number])
+            return None
+        return Outcome(
+            state=FAILED,
+            kind="time" if late else "died",
+            error=f"it took more than {self._limits.seconds:g} s" if late else ended.lost,
+            traceback=ended.printed,
+        )
+
+    def _keep(self, found: Sequence[tuple[Run, Outcome]]) -> None:
+        for run, outcome in found:
+            if outcome.kind == "disk":
+                raise StudyError(f"where {run} ran: {outcome.error}")
+        self._store.add(found)
+        for run, outcome in found:
+            if outcome.state == DONE:
+                self._progress.done += 1
+            else:
+                self._progress.failed += 1
+                self._progress.error, self._progress.run = outcome.error, run
+                self._tell(self._progress)

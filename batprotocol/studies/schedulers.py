@@ -1,0 +1,168 @@
+"""The schedulers of a study: found where it is described, and made where it runs.
+
+Those of several files run in one process, one after the other, and each finds the modules beside it, whatever those of
+the others are called.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+import msgspec
+
+from batprotocol.edc.loading import load
+from batprotocol.edc.scheduler import Scheduler
+from batprotocol.errors import StudyError, shown
+from batprotocol.policies.names import PolicyNameError, named
+from batprotocol.studies.files import Files
+from batprotocol.studies.sources import imported_from_beside
+
+__all__ = ["Chosen", "Shelf", "chosen"]
+
+_WORDS = {"scheduler": "a policy or FILE:CLASS", "name": "a text", "arguments": "a table", "files": "names of files"}
+
+
+class Chosen(msgspec.Struct, frozen=True):
+    """A scheduler.
+
+    Args:
+        name: what it is called in tables.
+        target: a policy, or `NAME.py:Class` of its files.
+        arguments: what the class is called with.
+        files: its file and what that imports from beside it; None of a policy.
+    """
+
+    name: str
+    target: str
+    arguments: Mapping[str, Any] = {}
+    files: Files | None = None
+
+
+def chosen(given: Any, folder: str, place: str) -> Chosen:
+    """The scheduler that a study names.
+
+    Args:
+        given: a policy, `FILE:CLASS`, a class, or a table with the keys `scheduler`, `name`, `arguments` and `files`.
+        folder: where its file is looked for.
+        place: of that in the description, for errors.
+
+    Raises:
+        StudyError: there is no such scheduler.
+        OSError: a file cannot be read.
+    """
+    table = dict(given) if isinstance(given, Mapping) else {"scheduler": given}
+    unknown = table.keys() - _WORDS.keys()
+    if unknown or "scheduler" not in table:
+        raise StudyError(f"a table has the keys {', '.join(_WORDS)}, got {shown(sorted(table))}", place)
+    target, name = table["scheduler"], table.get("name")
+    arguments, extra = table.get("arguments", {}), table.get("files", [])
+    if isinstance(target, type):
+        target = _target_of(target, place)
+    for key, right in (
+        ("scheduler", isinstance(target, str) and target),
+        ("name", name is None or (isinstance(name, str) and name)),
+        ("arguments", isinstance(arguments, Mapping) and all(isinstance(each, str) for each in arguments)),
+        ("files", isinstance(extra, list | tuple) and all(isinstance(each, str) for each in extra)),
+    ):
+        if not right:
+            raise StudyError(f"expected {_WORDS[key]}, got {shown(table[key])}", f"{place}.{key}")
+    path, colon, member = target.rpartition(":")
+    if not colon and not target.endswith(".py") and os.sep not in target:
+        if arguments or extra:
+            raise StudyError(f"a policy has its options in its name, such as reservations=3: {shown(target)}", place)
+        try:
+            named(target)
+        except PolicyNameError as error:
+            raise StudyError(str(error), place) from None
+        return Chosen(name or target, target)
+    path = os.path.join(folder, path)
+    if not path or not member or not colon or not os.path.isfile(path):
+        expected = "expected a policy or FILE:CLASS, for example scheduler.py:FCFS"
+        raise StudyError(f"there is no file {shown(path)}" if colon else f"{expected}, got {shown(target)}", place)
+    beside, own = os.path.split(os.path.abspath(path))
+    files = Files.read(beside, [*imported_from_beside(path), *_extra(beside, extra, place)])
+    words = ", ".join(f"{key}={value}" for key, value in arguments.items())
+    return Chosen(name or (f"{target}({words})" if words else target), f"{own}:{member}", dict(arguments), files)
+
+
+def _target_of(found: type, place: str) -> str:
+    """Where a class is written."""
+    try:
+        path = inspect.getsourcefile(found)
+    except TypeError:
+        path = None
+    if path is None or not os.path.isfile(path) or "." in found.__qualname__:
+        raise StudyError(f"{found.__qualname__} is in no file: write it into one, where each run finds it", place)
+    return f"{path}:{found.__qualname__}"
+
+
+def _extra(folder: str, names: Any, place: str) -> list[str]:
+    found = []
+    for name in names:
+        relative = os.path.relpath(os.path.join(folder, name), folder)
+        if relative.startswith(os.pardir) or not os.path.isfile(os.path.join(folder, relative)):
+            raise StudyError(f"there is no file {shown(name)} beside the scheduler's", f"{place}.files")
+        found.append(relative)
+    return sorted(found)
+
+
+class Shelf:
+    """The schedulers that a process has loaded. Only the modules of one file at a time are there to be imported."""
+
+    def __init__(self) -> None:
+        self._classes: dict[tuple[str, str, str], type[Scheduler]] = {}
+        self._modules: dict[str, dict[str, ModuleType]] = {}
+        self._root = ""
+
+    def scheduler(self, target: str, arguments: Mapping[str, Any], root: str) -> Scheduler:
+        """A new scheduler: an object of the class that `loaded` gives."""
+        return self.loaded(target, arguments, root)(**arguments)
+
+    def loaded(self, target: str, arguments: Mapping[str, Any], root: str) -> type[Scheduler]:
+        """The class of a scheduler.
+
+        Args:
+            target: see `Chosen`.
+            arguments: likewise.
+            root: the folder of its file; "" of a policy.
+
+        Raises:
+            SchedulerError: there is no such scheduler, or it does not take these arguments.
+            Exception: whatever its file raises.
+        """
+        if not root:
+            return named(target)
+        self._turn_to(root)
+        name = root, target, repr(sorted(arguments.items()))
+        found = self._classes.get(name)
+        if found is None:
+            found = self._classes[name] = load(os.path.join(root, target), arguments)
+        return found
+
+    def _turn_to(self, root: str) -> None:
+        if root == self._root:
+            return
+        own = self._modules[self._root] = {
+            name: module for name, module in sys.modules.items() if self._root and _is_in(self._root, module)
+        }
+        for name in own:
+            del sys.modules[name]
+        if self._root in sys.path:
+            sys.path[:] = [path for path in sys.path if path != self._root]
+        self._root = root
+        if root in self._modules:
+            sys.modules.update(self._modules[root])
+            sys.path.insert(0, root)
+
+
+def _is_in(root: str, module: ModuleType) -> bool:
+    """Whether a module is of that folder; what is installed below it, as in `.venv`, is not."""
+    file = getattr(module, "__file__", None)
+    if not isinstance(file, str) or not file.startswith(os.path.join(root, "")):
+        return False
+    return not {"site-packages", "dist-packages"} & set(file.split(os.sep))

@@ -1,0 +1,167 @@
+"""What runs came to: a row for each, and several of them as tables of other libraries."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, overload
+
+import msgspec
+
+from batprotocol.errors import PackageMissing
+from batprotocol.simulator.results import JobRow
+from batprotocol.studies.store.jobs import jobs_in
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+__all__ = ["Row", "Rows"]
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that has ended.
+
+    Args:
+        key: its name, a hash of all that decides what comes of it.
+        axes: where it is on each axis of its study: scheduler, workload, load, seed...
+        state: `done` or `failed`.
+        kind: why it failed (`exception`, `rule`, `deadlock`, `stopped`, `time`, `memory`, `died`, `scheduler`, `input`,
+            `batsim`), or "".
+        error: the same as a sentence, or "".
+        metrics: what it came to, by the names of `METRICS`, such as `mean_bounded_slowdown`; empty if it failed.
+        seconds: of real time that it took.
+        folder: where its files are: Batsim's results, and of one that failed `traceback.txt` and `recording.tar.xz`.
+    """
+
+    key: str
+    axes: Mapping[str, Any]
+    state: str
+    kind: str = ""
+    error: str = ""
+    metrics: Mapping[str, float] = {}
+    seconds: float = 0.0
+    folder: str = ""
+
+    def jobs(self) -> Iterator[JobRow]:
+        """The rows of its jobs, read when they are wanted.
+
+        Raises:
+            StudyError: it has none.
+            PackageMissing: they are Parquet, and `pyarrow` is missing.
+            OSError: they cannot be read.
+        """
+        return jobs_in(self.folder)
+
+    @property
+    def traceback(self) -> str:
+        """What Python showed when it failed; "" if there is nothing."""
+        path = os.path.join(self.folder, "traceback.txt")
+        if not os.path.isfile(path):
+            return ""
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+
+    @property
+    def recording(self) -> str | None:
+        """The recording of a run that failed, for `batproto dump` and `check`; None if there is none."""
+        path = os.path.join(self.folder, "recording.tar.xz")
+        return path if os.path.isfile(path) else None
+
+    def flat(self) -> dict[str, Any]:
+        """Its axes, state and metrics, as columns of a table have them."""
+        return {**self.axes, "state": self.state, **self.metrics}
+
+
+class Rows(Sequence[Row]):
+    """Rows of a study, in its order.
+
+    >>> Rows([Row(key="a", axes={"scheduler": "fcfs"}, state="done")]).axes
+    {'scheduler': ('fcfs',)}
+    """
+
+    def __init__(self, rows: Sequence[Row] = ()) -> None:
+        self._rows = tuple(rows)
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Rows: ...
+
+    def __getitem__(self, place: int | slice) -> Row | Rows:
+        return Rows(self._rows[place]) if isinstance(place, slice) else self._rows[place]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def axes(self) -> dict[str, tuple[Any, ...]]:
+        """The axes, and the values that the rows have on each, in their order."""
+        found: dict[str, dict[Any, None]] = {}
+        for row in self._rows:
+            for name, value in row.axes.items():
+                found.setdefault(name, {})[value] = None
+        return {name: tuple(values) for name, values in found.items()}
+
+    def where(self, **axes: Any) -> Rows:
+        """The rows that have these values on these axes."""
+        return Rows([row for row in self._rows if all(row.axes.get(name) == value for name, value in axes.items())])
+
+    @property
+    def done(self) -> Rows:
+        """The rows of the runs that came to their end."""
+        return Rows([row for row in self._rows if row.state == "done"])
+
+    @property
+    def failed(self) -> Rows:
+        """The others."""
+        return Rows([row for row in self._rows if row.state != "done"])
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Axes, states and metrics as columns, with None where a row has no value."""
+        flat = [row.flat() for row in self._rows]
+        names = dict.fromkeys(name for each in flat for name in each)
+        return {name: [each.get(name) for each in flat] for name in names}
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A `pandas.DataFrame`, a row for each run.
+
+        Raises:
+            PackageMissing: `pandas` is missing.
+        """
+        found: pandas.DataFrame = _package("pandas").DataFrame(self.columns())
+        return found
+
+    def to_polars(self) -> polars.DataFrame:
+        """A `polars.DataFrame`, a row for each run.
+
+        Raises:
+            PackageMissing: `polars` is missing.
+        """
+        found: polars.DataFrame = _package("polars").DataFrame(self.columns(), strict=False)
+        return found
+
+    def to_arrow(self) -> pyarrow.Table:
+        """A `pyarrow.Table`, a row for each run.
+
+        Raises:
+            PackageMissing: `pyarrow` is missing.
+        """
+        return _package("pyarrow").table(self.columns())
+
+    def __repr__(self) -> str:
+        failed = len(self.failed)
+        return f"<{len(self)} runs{f', {failed} of them failed' if failed else ''}>"
+
+
+def _package(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        extra = " with 'batprotocol[tables]'" if name == "pyarrow" else ""
+        raise PackageMissing(
+            f"it needs {name}: pip install {name}{extra and ', which comes' + extra}", name=name
+        ) from None

@@ -1,0 +1,286 @@
+"""Studies in processes of this machine: what is run, what is not run again, and how runs fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import textwrap
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from batprotocol.errors import StudyError
+from batprotocol.policies.names import named
+from batprotocol.simulator import lublin_workload, platform_for, simulate
+from batprotocol.studies import Progress, Row, Store, Study
+
+WITHOUT_ENGINE = True
+pytestmark = pytest.mark.slow
+
+SMALL = "lublin:16?jobs=15"
+
+SCHEDULER = """
+    from batprotocol.edc import Scheduler
+    from helping import order
+
+    class Own(Scheduler):
+        def __init__(self, depth=1):
+            self.depth = depth
+            self.waiting = []
+            self.free = set()
+
+        def on_simulation_begins(self, event):
+            self.free = {host.id for host in event.computation_hosts}
+            self.running = {}
+
+        def on_job_submitted(self, event):
+            self.waiting.append(event)
+
+        def on_job_completed(self, event):
+            self.free |= self.running.pop(event.job_id)
+
+        def decide(self):
+            for event in order(self.waiting)[: self.depth]:
+                if event.job.resource_request <= len(self.free):
+                    hosts = set(sorted(self.free)[: event.job.resource_request])
+                    self.free -= hosts
+                    self.running[event.job_id] = hosts
+                    self.waiting.remove(event)
+                    self.reply.add_execute_job(event.job_id, hosts)
+"""
+HELPER = """
+    def order(waiting):
+        return sorted(waiting, key=lambda event: -event.job.resource_request)
+"""
+
+
+def write(folder: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+
+
+class Counter:
+    """What a study tells of its progress."""
+
+    def __init__(self) -> None:
+        self.last = Progress(total=0)
+
+    def __call__(self, progress: Progress) -> None:
+        self.last = progress
+
+    @property
+    def ran(self) -> int:
+        return self.last.done + self.last.failed
+
+
+def contents(folder: str) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+
+
+def test_a_study_is_all_combinations_and_equals_bare_simulations(tmp_path: Path) -> None:
+    study = Study(scheduler=["fcfs", "easy"], workload=SMALL, seed=range(2), load=[0.5, 0.9])
+    rows = study.run(tmp_path / "store", processes=2)
+    assert [(row.state, row.kind) for row in rows] == [("done", "")] * 8
+    assert rows.axes["scheduler"] == ("fcfs", "easy")
+    for row in rows:
+        workload = lublin_workload(16, 15, seed=row.axes["seed"], load=row.axes["load"])
+        bare = simulate(platform_for([workload]), workload, named(row.axes["scheduler"])())
+        metrics = {name: value for name, value in bare.metrics().flat().items() if value == value}
+        assert row.metrics == metrics
+        assert [job.job_id for job in row.jobs()] == [job.job_id for job in bare.jobs]
+        assert json.loads(Path(row.folder, "schedule.json").read_text())["nb_jobs"] == 15
+    with Store(tmp_path / "store") as store:
+        assert [row.key for row in store.rows()] == [row.key for row in rows]
+        assert list(store.rows()) == list(rows)
+
+
+def test_what_is_there_is_not_run_again_and_what_changed_is(tmp_path: Path) -> None:
+    write(tmp_path, {"own.py": SCHEDULER, "helping.py": HELPER, "other.py": "x = 1", "study.toml": TOML})
+    counter = Counter()
+
+    def run(**options: Any) -> list[Row]:
+        return list(Study.read(tmp_path / "study.toml").run(tmp_path / "store", on_progress=counter, **options))
+
+    first = run()
+    assert (counter.ran, len(first)) == (6, 6)
+    assert all(row.state == "done" for row in first)
+    assert len({json.dumps(dict(row.metrics)) for row in first if row.axes["seed"] == 0}) == 3, "arguments count"
+    assert run() == first
+    assert counter.ran == 0
+    (tmp_path / "other.py").write_text("x = 1  # a comment in an unrelated file\n")
+    assert run() == first
+    assert counter.ran == 0
+    (tmp_path / "helping.py").write_text("def order(waiting):\n    return waiting\n")
+    second = run()
+    assert counter.ran == 4, "of the two schedulers that import it, two seeds each"
+    assert [row.key for row in second if row.axes["scheduler"] == "fcfs"] == [
+        row.key for row in first if row.axes["scheduler"] == "fcfs"
+    ]
+    with Store(tmp_path / "store") as store:
+        assert len(store.rows()) == 6
+        assert len(store.rows(all=True)) == 10
+    assert len(run(only=["scheduler=fcfs", "seed=0,1"])) == 2
+
+
+TOML = """
+    scheduler = [
+        "fcfs",
+        { scheduler = "own.py:Own", name = "one" },
+        { scheduler = "own.py:Own", name = "three", arguments = { depth = 3 } },
+    ]
+    workload = "lublin:16?jobs=40"
+    seed = "0-1"
+    load = 2.0
+"""
+
+FAILING = """
+    import time
+    from batprotocol.edc import Scheduler
+
+    class Raises(Scheduler):
+        def on_job_submitted(self, event):
+            print("what was printed")
+            raise KeyError("what is wrong")
+
+    class Breaks(Scheduler):
+        def on_job_submitted(self, event):
+            self.reply.add_execute_job("w0!nobody", 0)
+
+    class Waits(Scheduler):
+        pass
+
+    class Stops(Scheduler):
+        def on_job_submitted(self, event):
+            self.reply.add_force_simulation_stop()
+
+    class Hangs(Scheduler):
+        def on_job_submitted(self, event):
+            while True:
+                time.sleep(0.01)
+
+    class Eats(Scheduler):
+        def on_job_submitted(self, event):
+            self.kept = bytearray(4_000_000_000)
+
+    class Dies(Scheduler):
+        def on_job_submitted(self, event):
+            import os
+            os.abort()
+"""
+KINDS = {
+    "Raises": ("exception", "KeyError: 'what is wrong', at simulated time "),
+    "Breaks": ("rule", "job.unknown"),
+    "Waits": ("deadlock", "deadlock"),
+    "Stops": ("stopped", "stopped"),
+    "Hangs": ("time", "it took more than 1.5 s"),
+    "Eats": ("memory", "more memory"),
+    "Dies": ("died", "SIGABRT"),
+    "Missing": ("scheduler", "has no Scheduler called 'Missing'"),
+}
+
+
+def test_what_fails_is_kept_and_stops_nothing(tmp_path: Path) -> None:
+    write(tmp_path, {"failing.py": FAILING})
+    targets = [{"scheduler": f"failing.py:{name}", "name": name} for name in KINDS]
+    study = Study(scheduler=[*targets, "fcfs"], workload=SMALL, folder=tmp_path, timeout=1.5, memory="3GB")
+    counter = Counter()
+    rows = study.run(tmp_path / "store", processes=2, on_progress=counter)
+    assert [row.state for row in rows] == ["failed"] * len(KINDS) + ["done"]
+    assert (counter.last.done, counter.last.failed) == (1, len(KINDS))
+    for row in rows.failed:
+        kind, words = KINDS[row.axes["scheduler"]]
+        assert row.kind == kind, row.error
+        assert words in row.error
+        assert "\n" not in row.error
+        if kind not in ("scheduler", "died"):
+            assert row.recording
+        if kind not in ("deadlock", "stopped"):
+            assert row.traceback
+    raised = rows.where(scheduler="Raises")[0]
+    assert "raise KeyError" in raised.traceback
+    assert b"what was printed" in contents(raised.folder)["printed.txt"]
+    study.run(tmp_path / "store", on_progress=counter)
+    assert counter.ran == 0
+    study.run(tmp_path / "store", on_progress=counter, retry_failed=True, only=["scheduler=Raises,Breaks,fcfs"])
+    assert (counter.last.done, counter.last.failed) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("keys", "sentence"),
+    [
+        ({"scheduler": []}, "scheduler: an axis has at least one value"),
+        ({"scheduler": "fcfs", "seeds": [1]}, "seeds: there is no such key; did you mean seed?"),
+        ({"scheduler": ["fcfs", "fcfs"]}, "scheduler: 'fcfs' is there twice"),
+        ({"scheduler": "fcsf"}, "'fcsf' is no policy"),
+        ({"scheduler": "nowhere.py:Own"}, "there is no file"),
+        ({"scheduler": "fcfs", "load": -1}, "load: expected a number > 0, got -1"),
+        ({"scheduler": "fcfs", "load": [1, "x"]}, "load[1]: expected a number > 0"),
+        ({"scheduler": "fcfs", "seed": "9-1"}, "seed: expected integers"),
+        ({"scheduler": "fcfs", "seed": "0-1"}, "seed: nothing is drawn by chance"),
+        ({"scheduler": "fcfs", "energy": True, "workload": SMALL}, "platform: energy can only be measured"),
+        ({"scheduler": "fcfs", "timeout": 0}, "timeout: expected seconds > 0"),
+        ({"scheduler": "fcfs", "memory": "much"}, "memory: expected bytes"),
+        ({"scheduler": {"scheduler": "fcfs", "argument": 1}}, "scheduler: a table has the keys"),
+    ],
+)
+def test_what_cannot_be_run_is_one_sentence(keys: dict[str, Any], sentence: str, tmp_path: Path) -> None:
+    with pytest.raises(StudyError) as caught:
+        Study(folder=tmp_path, **keys)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_toml_that_is_none(tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text("scheduler = [\n")
+    with pytest.raises(StudyError, match=r"bad\.toml: it is no TOML"):
+        Study.read(tmp_path / "bad.toml")
+
+
+@pytest.mark.parametrize("killed", ["index", "folder"])
+def test_a_store_that_was_killed_goes_on(killed: str, tmp_path: Path) -> None:
+    study = Study(scheduler=["fcfs", "easy"], workload=SMALL)
+    rows = study.run(tmp_path / "store")
+    remove: dict[str, Callable[[], object]] = {
+        "index": lambda: os.unlink(tmp_path / "store" / "index.sqlite"),
+        "folder": lambda: os.rename(rows[0].folder, tmp_path / "away"),
+    }
+    remove[killed]()
+    counter = Counter()
+    again = study.run(tmp_path / "store", on_progress=counter)
+    assert counter.ran == (0 if killed == "index" else 1)
+    assert [(row.key, row.metrics) for row in again] == [(row.key, row.metrics) for row in rows]
+    if killed == "folder":
+        assert contents(again[0].folder) == contents(str(tmp_path / "away"))
+
+
+def test_stores_are_merged(tmp_path: Path) -> None:
+    study = Study(scheduler=["fcfs", "easy"], workload=SMALL, seed="0-1")
+    study.run(tmp_path / "one", only=["seed=0"])
+    both = study.run(tmp_path / "other", only=["scheduler=fcfs"])
+    with Store(tmp_path / "one", writes=True) as one, Store(tmp_path / "other") as other:
+        assert one.merge(other) == 1
+        assert one.merge(other) == 0
+        assert len(one.rows()) == 3
+        assert {row.key for row in both} <= {row.key for row in one.rows()}
+
+
+def test_stores_that_cannot_be_used(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="there is no such store"):
+        Store(tmp_path / "nothing")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").write_text("")
+    for writes in (False, True):
+        with pytest.raises(StudyError, match="it is no store of runs"):
+            Store(tmp_path / "full", writes=writes)
+    Study(scheduler="fcfs", workload=SMALL).run(tmp_path / "store")
+    import sqlite3
+
+    with sqlite3.connect(tmp_path / "store" / "index.sqlite") as database:
+        database.execute("PRAGMA user_version=2")
+    for writes in (False, True):
+        with pytest.raises(StudyError, match="a newer batprotocol has made it: its format is 2"):
+            Store(tmp_path / "store", writes=writes)
