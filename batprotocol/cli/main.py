@@ -16,6 +16,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from batprotocol.cli.bridge.command import bridge
+from batprotocol.cli.compare.command import compare
 from batprotocol.cli.conformance.command import conformance
 from batprotocol.cli.families import Family
 from batprotocol.cli.fast.command import fast
@@ -54,6 +55,7 @@ _OVERVIEW = {
         "new": "Write a scheduler to start from, and its test.",
         "policies": "List the ready schedulers, and the parts they are made of.",
         "simulate": "Simulate a scheduler with the embedded Batsim.",
+        "compare": "Compare what came of two simulations, job by job.",
         "conformance": "Find out what a scheduler, in any language, gets wrong.",
     },
     "Run schedulers with Batsim": {
@@ -135,7 +137,7 @@ def batproto(context: click.Context) -> None:
 for _command in (
     *(dump, convert, validate, check),
     *(schema, rules, policies),
-    *(run, library, simulate, conformance, bridge, new),
+    *(run, library, simulate, compare, conformance, bridge, new),
     *(fast, grid),
 ):
     batproto.add_command(_command)

@@ -123,6 +123,7 @@ CLI = {
     "parameters": 2,
     "messages": 3,
     "bridge": 4,
+    "compare": 4,
     "fast": 4,
     "grid": 4,
     "new": 4,

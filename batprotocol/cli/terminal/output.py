@@ -62,6 +62,11 @@ class Output:
         self.guides = UNICODE if _can_write("├─└│", self._encoding) else ASCII
 
     @property
+    def has_styles(self) -> bool:
+        """Whether what is bold looks so."""
+        return bool(self._styles)
+
+    @property
     def wrap_at(self) -> int | None:
         """After how many columns prose should be wrapped, None where it should not: lines in a pipe stay whole."""
         return shutil.get_terminal_size().columns if self._terminal else None

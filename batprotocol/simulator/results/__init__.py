@@ -8,6 +8,7 @@ field, under the names of a `catalogue`, and `result` tells them in the end, in 
 from batprotocol.simulator.results.catalogue import METRICS, Metric, metric_named
 from batprotocol.simulator.results.files import ResultFiles, read_jobs, write_real_execution
 from batprotocol.simulator.results.metrics import (
+    TAU,
     Distribution,
     Metrics,
     bounded_slowdown,
@@ -29,6 +30,7 @@ from batprotocol.simulator.results.statistics import Statistics
 
 __all__ = [
     "METRICS",
+    "TAU",
     "Distribution",
     "EnergyRow",
     "JobRow",

@@ -103,8 +103,8 @@ _OF_THE_MACHINE: Final[tuple[tuple[str, str, str, Literal["less", "more"] | None
         "R. K. Jain, D.-M. W. Chiu and W. R. Hawe, DEC-TR-301, 1984",
     ),
     ("consumed_joules", "energy", "J", "less", "energy of all hosts, where it is measured", ""),
-    ("nb_jobs", "jobs that ran", "jobs", None, "jobs that ran", ""),
-    ("nb_rejected", "rejected jobs", "jobs", "less", "jobs that were rejected", ""),
+    ("nb_jobs", "jobs that ran", "", None, "jobs that ran", ""),
+    ("nb_rejected", "rejected jobs", "", "less", "jobs that were rejected", ""),
 )
 """Name, label, unit, what is better, definition, source."""
 

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from io import FileIO
 from typing import Final
 
+from batprotocol.errors import InputError, shown
 from batprotocol.files import naming
 from batprotocol.model import FinalJobState
 from batprotocol.simulator.results.observing import (
@@ -34,6 +35,7 @@ _JOBS: Final = (
 _MACHINE_STATES: Final = "time,nb_sleeping,nb_switching_on,nb_switching_off,nb_idle,nb_computing"
 _PSTATE_CHANGES: Final = "time,machine_id,new_pstate"
 _CONSUMED_ENERGY: Final = "time,energy,event_type,wattmin,epower"
+_HOSTS: Final = re.compile(r"(?:[0-9]{1,10}(?:-[0-9]{1,10})?(?: |$))*")
 _QUOTED: Final = re.compile('["\n\r]')
 _STATES: Final = {state: state.name for state in FinalJobState}
 _SUCCESS: Final = FinalJobState.COMPLETED_SUCCESSFULLY
@@ -241,27 +243,39 @@ def read_jobs(path: str | os.PathLike[str]) -> Iterator[JobRow]:
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: the file is no jobs.csv.
+        InputError: the file is no jobs.csv; with the line.
     """
     import csv
 
+    name = os.fspath(path)
     with open(path, encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file)
-        if rows.fieldnames is None or not set(_JOBS.split(",")) <= set(rows.fieldnames):
-            raise ValueError(f"{os.fspath(path)} is no jobs.csv: it lacks columns")
-        for row in rows:
-            ran = row["starting_time"] != ""
-            walltime = float(row["requested_time"])
-            yield JobRow(
-                job_id=row["job_id"],
-                workload_name=row["workload_name"],
-                profile=row["profile"],
-                submission_time=float(row["submission_time"]),
-                requested_number_of_resources=int(row["requested_number_of_resources"]),
-                requested_time=None if walltime < 0 else walltime,
-                final_state=FinalJobState[row["final_state"]],
-                starting_time=float(row["starting_time"]) if ran else None,
-                execution_time=float(row["execution_time"]) if ran else None,
-                allocated_resources=row["allocated_resources"],
-                consumed_energy=float(row["consumed_energy"]) if row["consumed_energy"] else None,
-            )
+        try:
+            if rows.fieldnames is None or not set(_JOBS.split(",")) <= set(rows.fieldnames):
+                raise InputError("it is no jobs.csv: it lacks columns", file=name)
+            for row in rows:
+                yield _job(row)
+        except InputError:
+            raise
+        except (ValueError, KeyError, TypeError, csv.Error) as error:
+            raise InputError(f"it is no jobs.csv: {error}", file=name, line=rows.line_num) from None
+
+
+def _job(row: dict[str, str]) -> JobRow:
+    ran = row["starting_time"] != ""
+    walltime = float(row["requested_time"])
+    if not _HOSTS.fullmatch(row["allocated_resources"]):
+        raise ValueError(f"expected hosts, got {shown(row['allocated_resources'])}")
+    return JobRow(
+        job_id=row["job_id"],
+        workload_name=row["workload_name"],
+        profile=row["profile"],
+        submission_time=float(row["submission_time"]),
+        requested_number_of_resources=int(row["requested_number_of_resources"]),
+        requested_time=None if walltime < 0 else walltime,
+        final_state=FinalJobState[row["final_state"]],
+        starting_time=float(row["starting_time"]) if ran else None,
+        execution_time=float(row["execution_time"]) if ran else None,
+        allocated_resources=row["allocated_resources"],
+        consumed_energy=float(row["consumed_energy"]) if row["consumed_energy"] else None,
+    )

@@ -1,12 +1,30 @@
 """Results of many runs compared: tables, plots, and what two runs differ in.
 
 `rows` says what is compared; `bootstrap` how sure a mean is. `tables` makes means and differences of them, with
-`numbers` as people read them, in `formats` for terminals, papers and notebooks. It knows nothing of how runs are made
-or kept.
+`numbers` as people read them, in `formats` for terminals, papers and notebooks; `pairs` compares two runs, which
+`schedules` reads of result files. It knows nothing of how runs are made or kept.
 """
 
 from batprotocol.studies.comparing.bootstrap import CONFIDENCE, RESAMPLES, interval
+from batprotocol.studies.comparing.pairs import TOLERANCE, Comparison, JobPair, Parting, compare
 from batprotocol.studies.comparing.rows import PlainRow, ResultRow
+from batprotocol.studies.comparing.schedules import Schedule, read_schedule
 from batprotocol.studies.comparing.tables import Cell, Table, table
 
-__all__ = ["CONFIDENCE", "RESAMPLES", "Cell", "PlainRow", "ResultRow", "Table", "interval", "table"]
+__all__ = [
+    "CONFIDENCE",
+    "RESAMPLES",
+    "TOLERANCE",
+    "Cell",
+    "Comparison",
+    "JobPair",
+    "Parting",
+    "PlainRow",
+    "ResultRow",
+    "Schedule",
+    "Table",
+    "compare",
+    "interval",
+    "read_schedule",
+    "table",
+]

@@ -20,14 +20,21 @@ def decimals_for(widths: Iterable[float], values: Iterable[float]) -> int:
 
     >>> decimals_for([12.0, 9.0, 15.0], [235.82]), decimals_for([0.004], [0.85]), decimals_for([], [53.64])
     (0, 4, 2)
+    >>> decimals_for([], [250, 3])
+    0
     """
+    values = list(values)
     wide = [width for width in widths if width > 0]
     if wide:
         needed = 1 - math.floor(math.log10(median(wide)))
     else:
-        sizes = [abs(value) for value in values if value]
+        sizes = [abs(value) for value in values if value and not all(map(_is_whole, values))]
         needed = _DIGITS - 1 - math.floor(math.log10(median(sizes))) if sizes else 0
     return min(max(needed, 0), _MOST_DECIMALS)
+
+
+def _is_whole(value: float) -> bool:
+    return value == int(value) if math.isfinite(value) else False
 
 
 def number(value: float, decimals: int) -> str:

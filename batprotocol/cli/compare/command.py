@@ -1,0 +1,76 @@
+"""`batproto compare`: its parameters. `comparison` does the work, which is imported when it is wanted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from batprotocol.cli.parameters import completions
+
+__all__ = ["compare"]
+
+
+def _complete_metric(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    from batprotocol.simulator import METRICS
+
+    return completions(tuple(METRICS), start)
+
+
+@click.command()
+@click.argument("first", metavar="A", type=click.Path(readable=False, path_type=str))
+@click.argument("second", metavar="B", type=click.Path(readable=False, path_type=str))
+@click.option(
+    "--metric",
+    "metrics",
+    metavar="NAME",
+    multiple=True,
+    shell_complete=_complete_metric,
+    help='Show these metrics only, "all" for all; "batproto study metrics" lists them. Can be repeated.',
+)
+@click.option(
+    "-n",
+    "--most",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=5,
+    show_default=True,
+    help="How many of the jobs that gained and lost most are shown.",
+)
+@click.option(
+    "--tau",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    default=10.0,
+    show_default=True,
+    help="What a job counts as having run, at least, for bounded slowdowns.",
+)
+@click.option(
+    "--tolerance",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0),
+    default=1e-3,
+    show_default=True,
+    help="Times that are less than this apart are the same.",
+)
+@click.option(
+    "--hosts", metavar="N", type=click.IntRange(min=1), help="How many hosts there are, where no schedule.json tells."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with all metrics.")
+def compare(**options: Any) -> None:
+    """Compare two runs of the same jobs: metric by metric, job by job, and where the two schedules first part.
+
+    A and B are folders with Batsim's result files, or jobs.csv files. B is told as compared with A: a job that "ends
+    later by -60 s" ends a minute earlier in B. The better value of each metric is in bold, or in asterisks.
+
+    \b
+    Examples:
+      batproto simulate fcfs -o fcfs && batproto simulate easy -o easy
+      batproto compare fcfs easy
+      batproto compare --metric all --most 20 fcfs easy
+      batproto compare --json a_jobs.csv b_jobs.csv | jq .parting
+    """
+    from batprotocol.cli.compare import comparison
+
+    comparison.show(**options)

@@ -1,0 +1,46 @@
+"""`batproto compare`: what two runs differ in, as text or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from batprotocol.cli.terminal.grids import print_grid
+from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal.text import printable
+from batprotocol.simulator import METRICS, metric_named
+from batprotocol.studies.comparing import compare, read_schedule
+from batprotocol.studies.comparing.formats import as_json as json_of
+from batprotocol.studies.comparing.pairs import SHOWN
+
+__all__ = ["show"]
+
+_ALL = "all"
+
+
+def show(
+    first: str,
+    second: str,
+    *,
+    metrics: Sequence[str],
+    most: int,
+    tau: float,
+    tolerance: float,
+    hosts: int | None,
+    as_json: bool,
+) -> None:
+    """Print what two runs differ in."""
+    for name in metrics:
+        if name != _ALL:
+            metric_named(name)
+    output = Output()
+    found = compare(read_schedule(first, hosts=hosts), read_schedule(second, hosts=hosts), tau=tau, tolerance=tolerance)
+    if as_json:
+        output.json(json_of(found.record(most)))
+        return
+    print_grid(output, found.metrics_grid(METRICS if _ALL in metrics else metrics or SHOWN))
+    for fact in found.facts():
+        output.line(("", printable(fact)))
+    for header, pairs in (("gained most", found.gained_most(most)), ("lost most", found.lost_most(most))):
+        if pairs:
+            output.line()
+            print_grid(output, found.jobs_grid(pairs, header))

@@ -1,0 +1,286 @@
+"""Two runs of the same jobs compared: metric by metric, job by job, and where the two schedules first part."""
+
+from __future__ import annotations
+
+import heapq
+import html
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from batprotocol.errors import InputError, shown
+from batprotocol.simulator import METRICS, TAU, JobRow, Metric, metric_named
+from batprotocol.studies.comparing.formats import Entry, Grid, as_html
+from batprotocol.studies.comparing.numbers import decimals_for, number, signed
+from batprotocol.studies.comparing.schedules import Schedule
+
+__all__ = ["TOLERANCE", "Comparison", "JobPair", "Parting", "compare"]
+
+SHOWN: Final = (
+    "mean_waiting_time",
+    "p95_waiting_time",
+    "max_waiting_time",
+    "mean_turnaround_time",
+    "mean_bounded_slowdown",
+    "p95_bounded_slowdown",
+    "max_bounded_slowdown",
+    "mean_per_processor_bounded_slowdown",
+    "utilisation",
+    "loss_of_capacity",
+    "makespan",
+    "throughput",
+    "fairness",
+    "consumed_joules",
+    "nb_jobs",
+    "nb_rejected",
+)
+"""The metrics that are shown unless others are asked for."""
+
+TOLERANCE: Final = 1e-3
+"""Seconds: what takes Batsim's messages a little longer is no other schedule."""
+_EQUAL: Final = 1e-9
+
+
+class JobPair(msgspec.Struct, frozen=True):
+    """A job in both runs; None in a run in which it is not.
+
+    Args:
+        name: its full name.
+        one: its row in the first run.
+        other: its row in the second run.
+    """
+
+    name: str
+    one: JobRow | None
+    other: JobRow | None
+
+    @property
+    def gain(self) -> float | None:
+        """How many seconds earlier it ended in the second run; None where it did not run in both."""
+        if self.one is None or self.other is None:
+            return None
+        before, after = self.one.turnaround_time, self.other.turnaround_time
+        return None if before is None or after is None else before - after
+
+
+class Parting(msgspec.Struct, frozen=True):
+    """Where the schedules of two runs first part.
+
+    Args:
+        time: in seconds.
+        pair: the job that shows it; of several, the first by its name.
+        what: what differs: `start`, `hosts`, `end`, `rejected` (in one of them), `absent` (from one of them).
+    """
+
+    time: float
+    pair: JobPair
+    what: str
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """What two runs differ in.
+
+    Args:
+        names: what the two are called.
+        metrics: of each metric that one of them has, the two values; None where it has none.
+        pairs: all jobs, in the order of their submission.
+        parting: where they first part; None if they do not.
+        differing: how many jobs are not scheduled alike.
+        moved: how many jobs are submitted at another time, so that these are not the same workloads.
+        tolerance: how many seconds count as nothing.
+    """
+
+    names: tuple[str, str]
+    metrics: Mapping[str, tuple[float | None, float | None]]
+    pairs: tuple[JobPair, ...]
+    parting: Parting | None
+    differing: int
+    moved: int
+    tolerance: float
+
+    @property
+    def gained(self) -> int:
+        """How many jobs ended earlier in the second run."""
+        return sum(pair.gain is not None and pair.gain > self.tolerance for pair in self.pairs)
+
+    @property
+    def lost(self) -> int:
+        """How many jobs ended later in the second run."""
+        return sum(pair.gain is not None and pair.gain < -self.tolerance for pair in self.pairs)
+
+    def gained_most(self, count: int) -> list[JobPair]:
+        """The jobs that ended earlier in the second run, those that gained most first."""
+        found = [(pair.gain, pair) for pair in self.pairs if pair.gain is not None and pair.gain > self.tolerance]
+        return [pair for _, pair in heapq.nlargest(count, found, key=lambda each: each[0])]
+
+    def lost_most(self, count: int) -> list[JobPair]:
+        """The jobs that ended later in the second run, those that lost most first."""
+        found = [(pair.gain, pair) for pair in self.pairs if pair.gain is not None and pair.gain < -self.tolerance]
+        return [pair for _, pair in heapq.nsmallest(count, found, key=lambda each: each[0])]
+
+    def metrics_grid(self, metrics: Iterable[str] = SHOWN) -> Grid:
+        """These metrics of both runs, and what they differ by; those that neither has are left out.
+
+        Raises:
+            InputError: there is no such metric.
+        """
+        rows = []
+        for name in metrics:
+            metric = metric_named(name)
+            one, other = self.metrics.get(name, (None, None))
+            if one is not None or other is not None:
+                rows.append([Entry(metric.label_with_unit), *_change(metric, one, other)])
+        return Grid(["", *self.names, "difference", "%"], rows)
+
+    def facts(self) -> list[str]:
+        """How many jobs are scheduled otherwise, and where the two first part, in sentences."""
+        first, second = self.names
+        count = len(self.pairs)
+        told = [f"{count:,} jobs, of which {self.differing:,} are not scheduled alike"]
+        if self.differing:
+            told[0] += f"; {self.gained:,} end earlier in {second}, and {self.lost:,} later"
+        if self.moved:
+            told.append(f"{self.moved:,} jobs are submitted at other times: these are not the same workloads")
+        if self.parting is None:
+            return [*told, "the schedules are the same"]
+        pair = self.parting.pair
+        one, other = (_words(row) for row in (pair.one, pair.other))
+        time = f"{self.parting.time:,.3f}".rstrip("0").rstrip(".")
+        told.append(f"they first part at {time} s: {pair.name} {one} in {first}, and {other} in {second}")
+        return told
+
+    def jobs_grid(self, pairs: Iterable[JobPair], header: str) -> Grid:
+        """Some jobs: what they gained, and when and where they ran in each run."""
+        rows = []
+        for pair in pairs:
+            gain = "" if pair.gain is None else signed(-pair.gain, 1)
+            rows.append([Entry(pair.name), Entry(gain), *(Entry(_span(row)) for row in (pair.one, pair.other))])
+        return Grid([header, "ends later by [s]", *(f"{name} [s]" for name in self.names)], rows)
+
+    def _repr_html_(self) -> str:
+        parts = [as_html(self.metrics_grid()), *(f"<p>{html.escape(fact)}</p>" for fact in self.facts())]
+        for header, pairs in (("gained most", self.gained_most(5)), ("lost most", self.lost_most(5))):
+            if pairs:
+                parts.append(as_html(self.jobs_grid(pairs, header)))
+        return "".join(parts)
+
+    def record(self, count: int) -> dict[str, Any]:
+        """All of it for other programs, with as many of the jobs that gained and lost most."""
+        parting = self.parting
+        return {
+            "names": list(self.names),
+            "metrics": {name: {"one": one, "other": other} for name, (one, other) in self.metrics.items()},
+            "jobs": len(self.pairs),
+            "differing": self.differing,
+            "moved": self.moved,
+            "gained": self.gained,
+            "lost": self.lost,
+            "gained_most": [_told(pair) for pair in self.gained_most(count)],
+            "lost_most": [_told(pair) for pair in self.lost_most(count)],
+            "parting": None if parting is None else {"time": parting.time, "what": parting.what, **_told(parting.pair)},
+        }
+
+
+def compare(one: Schedule, other: Schedule, *, tau: float = TAU, tolerance: float = TOLERANCE) -> Comparison:
+    """What two runs of the same jobs differ in.
+
+    Args:
+        one: the first run.
+        other: the second run.
+        tau: the bound of bounded slowdowns, in seconds, > 0.
+        tolerance: times that are less than this apart are the same, in seconds, >= 0.
+
+    Raises:
+        InputError: they have no job in common, or an argument is out of its range.
+    """
+    if not 0 <= tolerance < math.inf:
+        raise InputError(f"expected a tolerance >= 0, got {shown(tolerance)}")
+    ones, others = ({f"{job.workload_name}!{job.job_id}": job for job in each.jobs} for each in (one, other))
+    if not ones.keys() & others.keys():
+        raise InputError(f"{one.name} and {other.name} have no job in common")
+    pairs = [JobPair(name, ones.get(name), others.get(name)) for name in {**ones, **others}]
+    pairs.sort(key=lambda pair: (_submission(pair), pair.name))
+    partings = [found for pair in pairs if (found := _parting(pair, tolerance)) is not None]
+    both = [(pair.one, pair.other) for pair in pairs]
+    flat, others_flat = one.metrics(tau).flat(), other.metrics(tau).flat()
+    return Comparison(
+        names=(one.name, other.name),
+        metrics={
+            name: (flat.get(name), others_flat.get(name)) for name in METRICS if name in flat or name in others_flat
+        },
+        pairs=tuple(pairs),
+        parting=min(partings, key=lambda parting: parting.time, default=None),
+        differing=len(partings),
+        moved=sum(a is not None and b is not None and a.submission_time != b.submission_time for a, b in both),
+        tolerance=tolerance,
+    )
+
+
+def _submission(pair: JobPair) -> float:
+    row = pair.one or pair.other
+    assert row is not None
+    return row.submission_time
+
+
+def _parting(pair: JobPair, tolerance: float) -> Parting | None:
+    """When a job shows first that the schedules are not the same; None if it does not."""
+    one, other = pair.one, pair.other
+    if one is None or other is None:
+        return Parting(_submission(pair), pair, "absent")
+    if one.starting_time is None or other.starting_time is None:
+        if one.starting_time is other.starting_time:
+            return None
+        ran = one if other.starting_time is None else other
+        return Parting(ran.submission_time, pair, "rejected")
+    began = min(one.starting_time, other.starting_time)
+    if abs(one.starting_time - other.starting_time) > tolerance:
+        return Parting(began, pair, "start")
+    if one.allocated_resources != other.allocated_resources:
+        return Parting(began, pair, "hosts")
+    ends = [one.finish_time or began, other.finish_time or began]
+    return Parting(min(ends), pair, "end") if abs(ends[0] - ends[1]) > tolerance else None
+
+
+def _change(metric: Metric, one: float | None, other: float | None) -> list[Entry]:
+    """Two values, the better one in bold, their difference, and its share of the first one in percent."""
+    decimals = decimals_for([], [each for each in (one, other) if each is not None])
+    if one is None or other is None:
+        return [Entry("-" if each is None else number(each, decimals)) for each in (one, other)] + [Entry("")] * 2
+    difference = other - one
+    sign = {"less": 1, "more": -1, None: 0}[metric.better]
+    equal = abs(difference) <= _EQUAL * max(abs(one), abs(other))
+    better = 0.0 if equal else sign * difference
+    share = "" if not one else signed(100 * difference / abs(one), 1)
+    told = [Entry(number(one, decimals), better > 0), Entry(number(other, decimals), better < 0)]
+    return [*told, Entry(signed(difference, decimals)), Entry(share)]
+
+
+def _words(row: JobRow | None) -> str:
+    if row is None:
+        return "is not there"
+    if row.starting_time is None:
+        return "is rejected"
+    return f"runs at {_span(row)} s on {row.allocated_resources or 'no hosts'}"
+
+
+def _span(row: JobRow | None) -> str:
+    if row is None or row.starting_time is None or row.finish_time is None:
+        return "-" if row is None else "rejected"
+    return f"{number(row.starting_time, 1)} - {number(row.finish_time, 1)}"
+
+
+def _told(pair: JobPair) -> dict[str, Any]:
+    def run(row: JobRow | None) -> dict[str, Any] | None:
+        if row is None:
+            return None
+        return {
+            "submission_time": row.submission_time,
+            "starting_time": row.starting_time,
+            "finish_time": row.finish_time,
+            "allocated_resources": row.allocated_resources,
+            "final_state": row.final_state.name,
+        }
+
+    return {"job": pair.name, "gain": pair.gain, "one": run(pair.one), "other": run(pair.other)}
