@@ -2,11 +2,12 @@
 
 `rows` says what is compared; `bootstrap` how sure a mean is. `tables` makes means and differences of them, with
 `numbers` as people read them, in `formats` for terminals, papers and notebooks; `pairs` compares two runs, which
-`schedules` reads of result files. It knows nothing of how runs are made or kept.
+`schedules` reads of result files; `plots` draws. It knows nothing of how runs are made or kept.
 """
 
 from batprotocol.studies.comparing.bootstrap import CONFIDENCE, RESAMPLES, interval
 from batprotocol.studies.comparing.pairs import TOLERANCE, Comparison, JobPair, Parting, compare
+from batprotocol.studies.comparing.plots import plot_boxes, plot_ecdf, plot_lines, save_plot
 from batprotocol.studies.comparing.rows import PlainRow, ResultRow
 from batprotocol.studies.comparing.schedules import Schedule, read_schedule
 from batprotocol.studies.comparing.tables import Cell, Table, table
@@ -25,6 +26,10 @@ __all__ = [
     "Table",
     "compare",
     "interval",
+    "plot_boxes",
+    "plot_ecdf",
+    "plot_lines",
     "read_schedule",
+    "save_plot",
     "table",
 ]

@@ -1,0 +1,142 @@
+"""Plots of results: what is drawn is what was measured, and the same plot is the same file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from batprotocol.errors import InputError, PackageMissing
+from batprotocol.model import FinalJobState
+from batprotocol.simulator import JobRow
+from batprotocol.studies.comparing import PlainRow, plot_boxes, plot_ecdf, plot_lines, save_plot, table
+
+WITHOUT_ENGINE = True
+
+
+def jobs(count: int, wait: float) -> tuple[JobRow, ...]:
+    return tuple(
+        JobRow(
+            job_id=str(number),
+            workload_name="w0",
+            profile="w0!d",
+            submission_time=float(number),
+            requested_number_of_resources=1,
+            requested_time=None,
+            final_state=FinalJobState.COMPLETED_SUCCESSFULLY,
+            starting_time=number + wait * number,
+            execution_time=20.0,
+            allocated_resources="0",
+        )
+        for number in range(count)
+    )
+
+
+def results() -> list[PlainRow]:
+    return [
+        PlainRow(
+            {"scheduler": scheduler, "load": load, "seed": seed, "log": "ab"[seed % 2]},
+            {"mean_waiting_time": load * (10 + seed) * slow},
+            jobs(10, slow),
+        )
+        for scheduler, slow in (("fcfs", 2.0), ("easy", 1.0))
+        for load in (0.5, 1.0, 2.0)
+        for seed in range(4)
+    ] + [PlainRow({"scheduler": "easy", "load": 2.0, "seed": 9, "log": "b"}, {}, jobs(3, 99.0))]  # it has failed
+
+
+def test_lines_are_the_means_of_the_table() -> None:
+    figure = plot_lines(results(), x="load", metric="mean_waiting_time")
+    (axes,) = figure.axes
+    expected = table(results(), columns="load", metric="mean_waiting_time")
+    for line, name, cells in zip(axes.get_lines(), expected.rows, expected.cells, strict=True):
+        assert line.get_label() == name
+        assert list(line.get_xdata()) == [0.5, 1.0, 2.0]
+        assert list(line.get_ydata()) == [cell.mean for cell in cells]
+    bands = [band.get_paths()[0].get_extents() for band in axes.collections]
+    assert [(band.ymin, band.ymax) for band in bands] == [
+        (min(cell.low or 0 for cell in cells), max(cell.high or 0 for cell in cells)) for cells in expected.cells
+    ]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("load", "mean waiting time [s]")
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["fcfs", "easy"]
+
+
+def test_lines_differ_without_colours_too() -> None:
+    many = [PlainRow({"scheduler": str(n), "x": x}, {"utilisation": n / 20}) for n in range(16) for x in (1, 2)]
+    lines = plot_lines(many, x="x", metric="utilisation").axes[0].get_lines()
+    for first in (0, 8):
+        assert len({line.get_marker() for line in lines[first : first + 8]}) == 8
+        assert len({line.get_color() for line in lines[first : first + 8]}) == 8
+    dashes = {(line.get_marker(), repr(line._dash_pattern)) for line in lines}  # type: ignore[attr-defined]
+    assert len(dashes) == 16
+
+
+def test_axes_without_numbers_have_their_names() -> None:
+    (axes,) = plot_lines(results(), x="log", metric="mean_waiting_time", log=True).axes
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["a", "b"]
+    assert axes.get_yscale() == "log"
+
+
+def test_boxes_are_over_runs() -> None:
+    (axes,) = plot_boxes(results(), x="load", metric="mean_waiting_time").axes
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["0.5", "1", "2"]
+    assert len(axes.patches) == 6
+    figure = plot_boxes(results(), metric="mean_waiting_time", where={"load": ["1"]})
+    (axes,) = figure.axes
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["fcfs", "easy"]
+    medians = [line.get_ydata()[0] for line in axes.get_lines() if line.get_linewidth() == 1.6]
+    assert medians == [23.0, 11.5]
+    assert not figure.legends
+
+
+def test_distributions_are_over_jobs() -> None:
+    import numpy as np
+
+    (axes,) = plot_ecdf(results(), where={"load": [1.0]}).axes
+    for line, slow in zip(axes.get_lines(), (2.0, 1.0), strict=True):
+        waits = np.repeat(np.arange(10) * slow, 4)
+        right, share = line.get_data()
+        assert share[0] == 0
+        assert share[-1] == 1
+        for value, part in zip(right[1:], share[1:], strict=True):
+            assert part <= (waits <= value).mean() + 1e-12
+        last = dict(zip(right, share, strict=True))
+        assert all(part == pytest.approx((waits <= value).mean()) for value, part in last.items())
+    assert axes.get_xlabel() == "waiting time [s]"
+    (axes,) = plot_ecdf(results(), of="bounded_slowdown", log=True).axes
+    assert axes.get_xlabel() == "bounded slowdown"
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_the_same_plot_is_the_same_file(tmp_path: Path, ending: str) -> None:
+    for name in ("a", "b"):
+        save_plot(plot_lines(results(), x="load", metric="mean_waiting_time"), tmp_path / f"{name}.{ending}")
+    data = (tmp_path / f"a.{ending}").read_bytes()
+    assert data == (tmp_path / f"b.{ending}").read_bytes()
+    assert data.startswith({"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[ending])
+
+
+def test_what_cannot_be_drawn_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"expected a name that ends in \.png, \.svg, \.pdf, got"):
+        save_plot(plot_lines(results(), x="load", metric="mean_waiting_time"), tmp_path / "plot.gif")
+    with pytest.raises(InputError, match="there is no axis 'machine', only scheduler, load, seed, log"):
+        plot_lines(results(), x="machine", metric="mean_waiting_time")
+    with pytest.raises(InputError, match="no run has makespan"):
+        plot_boxes(results(), metric="makespan")
+    with pytest.raises(InputError, match="there are no results to draw"):
+        plot_boxes([])
+    with pytest.raises(InputError, match="expected waiting_time, turnaround_time, slowdown, bounded_slowdown"):
+        plot_ecdf(results(), of="energy")
+    with pytest.raises(InputError, match="no job ran"):
+        plot_ecdf([PlainRow({"scheduler": "a"}, {"nb_jobs": 0.0})])
+    with pytest.raises(FileNotFoundError) as missing:
+        save_plot(plot_ecdf(results()), tmp_path / "nowhere" / "plot.png")
+    assert missing.value.filename == str(tmp_path / "nowhere" / "plot.png")
+
+
+def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(PackageMissing, match=r"plots need the package matplotlib: pip install 'batprotocol\[plots\]'"):
+        plot_ecdf(results())
