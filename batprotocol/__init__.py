@@ -17,7 +17,7 @@ The rooms, from the ground up: `model`, `hosts` (what is free, to take from and 
 a decision component), `simulator` (an embedded Batsim), `legacy` (the older protocols, and a bridge), `capture` (what
 was recorded) and `fast` (FaST's schedulers, nodes and agents over MQTT), `campaigns` (CiGri's metascheduler),
 `policies` (ready schedulers), `studies` (many simulations, compared), `testing` and `cli`, the command; `errors` is for
-all of them, and `steps` for what is compiled.
+all of them, `distributions` for what is measured, and `steps` for what is compiled.
 docs/architecture.md shows them drawn.
 """
 

@@ -11,17 +11,39 @@ The data take this way: `archives` reads tar, compressed or not; `sources` finds
 `jobs` makes rows of what messages tell of jobs, and `knowledge` says what is known at a moment, by the rules of the
 conversation.
 
+Above these, `statistics` has the numbers of a run, `meaning` tells what of a message matters, `comparing` finds where
+two runs part, and `replaying` plays Batsim's side of one to whoever replies.
+
 It serves what is recorded by anybody, and runs nothing but what it is given. It must not know what decides, nor how
 simulations are run.
 """
 
 from batprotocol.capture.captures import Capture as Capture
 from batprotocol.capture.captures import KeptResult as KeptResult
+from batprotocol.capture.comparing import compare as compare
+from batprotocol.capture.comparing import job_differences as job_differences
 from batprotocol.capture.entries import Entry as Entry
 from batprotocol.capture.jobs import ToldJob as ToldJob
 from batprotocol.capture.jobs import jobs_of as jobs_of
 from batprotocol.capture.knowledge import Follower as Follower
 from batprotocol.capture.knowledge import Knowledge as Knowledge
 from batprotocol.capture.knowledge import knowledge_at as knowledge_at
+from batprotocol.capture.replaying import Together as Together
+from batprotocol.capture.replaying import replay as replay
+from batprotocol.capture.statistics import statistics_of as statistics_of
 
-__all__ = ["Capture", "Entry", "Follower", "KeptResult", "Knowledge", "ToldJob", "jobs_of", "knowledge_at"]
+__all__ = [
+    "Capture",
+    "Entry",
+    "Follower",
+    "KeptResult",
+    "Knowledge",
+    "Together",
+    "ToldJob",
+    "compare",
+    "job_differences",
+    "jobs_of",
+    "knowledge_at",
+    "replay",
+    "statistics_of",
+]

@@ -71,6 +71,12 @@ class ToldJob(msgspec.Struct, kw_only=True, gc=False):
         """Seconds from its start to its end."""
         return None if self.started is None or self.finished is None else self.finished - self.started
 
+    def to_json(self) -> dict[str, Any]:
+        """The same as plain values, for JSON."""
+        found = msgspec.structs.asdict(self)
+        found["state"] = None if self.state is None else self.state.name
+        return found
+
     @property
     def is_over(self) -> bool:
         """Whether its end was told, or it was rejected."""
@@ -94,8 +100,9 @@ class JobBook:
         open: the jobs that are neither over nor rejected, by id, in the order in which they were submitted.
 
     >>> book = JobBook()
-    >>> book.take(Message(1.0, [model.RejectJobEvent(job_id="w0!1", timestamp=1.0)]))
-    [ToldJob(job_id='w0!1', ..., rejected=1.0, ...)]
+    >>> over = book.take(Message(1.0, [model.RejectJobEvent(job_id="w0!1", timestamp=1.0)]))
+    >>> [(job.job_id, job.rejected) for job in over]
+    [('w0!1', 1.0)]
     """
 
     def __init__(self) -> None:

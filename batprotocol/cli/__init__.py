@@ -3,8 +3,8 @@
 `main` brings the commands together. Each family of commands is a folder, whose `command` has their parameters and
 imports what does the work when that is wanted, so that `batproto --help` and completion wait for nothing:
 
-- `messages`: `dump`, `convert`, `validate` and `check`; `reference`: `schema`, `rules` and
-  `policies`;
+- `messages`: `dump`, `convert`, `validate` and `check`; `captures`: `at`, `stats`, `diff` and `replay`;
+- `reference`: `schema`, `rules` and `policies`;
 - `run`: `run` and `library`; `simulate`, `compare`, `conformance`, `bridge` and `new`, one each;
 - `fast` and `grid`: the commands of FaST and of campaigns.
 

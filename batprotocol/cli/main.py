@@ -16,6 +16,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from batprotocol.cli.bridge.command import bridge
+from batprotocol.cli.captures.command import at, diff, replay, stats
 from batprotocol.cli.compare.command import compare
 from batprotocol.cli.conformance.command import conformance
 from batprotocol.cli.families import Family
@@ -65,6 +66,10 @@ _OVERVIEW = {
     },
     "Look at what was said": {
         "dump": "Print messages as readable trees, or as JSON.",
+        "at": "Tell what was known in a run at a simulated time.",
+        "stats": "Tell the numbers of a run: sizes, times, jobs, utilisation.",
+        "diff": "Find where two runs part, and the jobs that differ.",
+        "replay": "Find where a scheduler decides differently from then.",
         "check": "Check that a run follows the rules of the conversation.",
         "validate": "Check that messages can be read, and belong to the schema.",
         "convert": "Convert a message from binary or YAML to JSON, or back.",
@@ -136,6 +141,7 @@ def batproto(context: click.Context) -> None:
 
 for _command in (
     *(dump, convert, validate, check),
+    *(at, stats, diff, replay),
     *(schema, rules, policies),
     *(run, library, simulate, compare, conformance, bridge, new),
     *(fast, grid),

@@ -16,6 +16,7 @@ from support import ROOT
 WITHOUT_ENGINE = True
 
 FLOORS = {
+    "distributions": 0,
     "errors": 0,
     "rules": 0,
     "steps": 0,
@@ -129,6 +130,7 @@ CLI = {
     "new": 4,
     "reference": 4,
     "run": 5,
+    "captures": 6,
     "conformance": 6,
     "simulate": 6,
     "main": 7,

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from batprotocol.distributions import Distribution
 from batprotocol.errors import InputError, shown
 from batprotocol.simulator.results.catalogue import CLASSES, flat
 from batprotocol.simulator.results.observing import JobRow
@@ -28,46 +29,6 @@ __all__ = [
 
 TAU: Final = 10.0
 """Seconds: what a job counts as having run, at least, for bounded slowdowns."""
-
-
-class Distribution(msgspec.Struct, frozen=True):
-    """How a number is distributed over jobs; percentiles are interpolated linearly. NaN in all where there is no job.
-
-    Args:
-        mean: the sum over the count.
-        median: half of the jobs have at most this.
-        p90: nine jobs of ten have at most this.
-        p95: nineteen of twenty.
-        p99: ninety-nine of a hundred.
-        max: the largest.
-    """
-
-    mean: float
-    median: float
-    p90: float
-    p95: float
-    p99: float
-    max: float
-
-    @classmethod
-    def of(cls, values: Iterable[float]) -> Distribution:
-        """That of some numbers.
-
-        >>> Distribution.of([4.0, 1.0, 3.0, 2.0]).median
-        2.5
-        """
-        ordered = sorted(values)
-        if not ordered:
-            return cls(math.nan, math.nan, math.nan, math.nan, math.nan, math.nan)
-        half, p90, p95, p99 = (_percentile(ordered, part) for part in (0.5, 0.9, 0.95, 0.99))
-        return cls(math.fsum(ordered) / len(ordered), half, p90, p95, p99, ordered[-1])
-
-
-def _percentile(ordered: Sequence[float], part: float) -> float:
-    place = part * (len(ordered) - 1)
-    low = math.floor(place)
-    below, above = ordered[low], ordered[min(low + 1, len(ordered) - 1)]
-    return below + (above - below) * (place - low)
 
 
 class JobTimes(NamedTuple):

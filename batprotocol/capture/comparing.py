@@ -1,0 +1,189 @@
+"""Two runs compared: where they part first, what each side knew then, and in which jobs they come to something else.
+
+Both are read side by side, a message of each at a time. It must not know where messages are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice, zip_longest
+from typing import Final
+
+import msgspec
+
+from batprotocol.capture.entries import Entry
+from batprotocol.capture.jobs import JobBook, ToldJob
+from batprotocol.capture.knowledge import Knowledge, knowledge_at, said_in
+from batprotocol.capture.meaning import TOLERANCE, Difference, Meaning, difference
+from batprotocol.model import Direction, EDCHelloEvent, SimulationBeginsEvent
+from batprotocol.wire import frames
+
+__all__ = ["JobDifference", "Parting", "compare", "job_differences", "left_aside"]
+
+_TIMES: Final = ("submitted", "started", "finished", "rejected")
+_FACTS: Final = ("state", "hosts", "resource_request", "walltime", "profile_id", "return_code")
+
+
+class Parting(msgspec.Struct, frozen=True, kw_only=True):
+    """Where two runs part.
+
+    Args:
+        number: of the message in which they do.
+        difference: what differs first in it.
+        one: the message of the first run; None if it has ended before.
+        other: the message of the second run, likewise.
+        known: what both sides of the first run knew before that message.
+        known_in_other: what both sides of the second run knew.
+    """
+
+    number: int
+    difference: Difference
+    one: Entry | None
+    other: Entry | None
+    known: Knowledge
+    known_in_other: Knowledge
+
+
+class JobDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """A job that two runs treat differently.
+
+    Args:
+        job_id: its full name.
+        one: what messages tell of it in the first run; None if there is no such job.
+        other: what they tell in the second run.
+        fields: the fields of `ToldJob` in which they differ; empty where it is in one run only.
+    """
+
+    job_id: str
+    one: ToldJob | None
+    other: ToldJob | None
+    fields: tuple[str, ...] = ()
+
+
+def compare(one: Iterable[Entry], other: Iterable[Entry], *, tolerance: float = TOLERANCE) -> Parting | None:
+    """Where two runs part first, or None if they are alike in all that matters.
+
+    What does not matter: ids of calls and probes, the order of what commutes within a message, the format, how host
+    sets and times are written, versions and names of both sides, how Batsim was started, and the initialization data.
+
+    Args:
+        one: the first run, such as a `Capture`; it can be iterated again and again.
+        other: the second run.
+        tolerance: how many seconds of simulated time times may differ.
+    """
+    mine, theirs = Meaning(tolerance), Meaning(tolerance)
+    for number, (first, second) in enumerate(zip_longest(one, other)):
+        found = _difference(mine, theirs, first, second, tolerance)
+        if found is not None:
+            known, known_in_other = (knowledge_at(said_in(islice(run, number))) for run in (one, other))
+            return Parting(
+                number=number, difference=found, one=first, other=second, known=known, known_in_other=known_in_other
+            )
+    return None
+
+
+def _difference(
+    mine: Meaning, theirs: Meaning, first: Entry | None, second: Entry | None, tolerance: float
+) -> Difference | None:
+    if first is None or second is None:
+        ended = "the run has ended"
+        return Difference("message", _sender(first) or ended, _sender(second) or ended)
+    if first.direction is not second.direction:
+        return Difference("message", _sender(first), _sender(second))
+    one, other = first.message, second.message
+    if one is not None and other is not None:
+        meant, also = mine.of(first.direction, one), theirs.of(second.direction, other)
+        return difference(meant, also, tolerance)
+    mine.skip()
+    theirs.skip()
+    if first.number == 0 and first.kind == second.kind == "init":
+        return None
+    if one is None and other is None and first.data == second.data:
+        return None
+    return Difference("message", _state(first), _state(second))
+
+
+def _sender(entry: Entry | None) -> str:
+    if entry is None:
+        return ""
+    return f"a message from {'Batsim' if entry.direction is Direction.BATSIM_TO_EDC else 'the EDC'}"
+
+
+def _state(entry: Entry) -> str:
+    return f"what cannot be read ({entry.fault})" if entry.fault is not None else "a message"
+
+
+# Jobs
+
+
+def job_differences(
+    one: Iterable[Entry], other: Iterable[Entry], *, tolerance: float = TOLERANCE
+) -> Iterator[JobDifference]:
+    """The jobs that come to something else in two runs, as they end; then those that are in one run only.
+
+    In memory are the jobs that are over in one run and not yet in the other.
+
+    Args:
+        one: the first run, such as a `Capture`.
+        other: the second run.
+        tolerance: how many seconds of simulated time times may differ.
+    """
+    books = JobBook(), JobBook()
+    waiting: tuple[dict[str, ToldJob], dict[str, ToldJob]] = {}, {}
+    for pair in zip_longest(one, other):
+        for side, entry in enumerate(pair):
+            if entry is None or entry.message is None:
+                continue
+            for job in books[side].take(entry.message, entry.direction):
+                yield from _matched(waiting, side, job, tolerance)
+    for side, book in enumerate(books):
+        for job in book.open.values():
+            yield from _matched(waiting, side, job, tolerance)
+    yield from (JobDifference(job_id=name, one=job, other=None) for name, job in waiting[0].items())
+    yield from (JobDifference(job_id=name, one=None, other=job) for name, job in waiting[1].items())
+
+
+def _matched(
+    waiting: tuple[dict[str, ToldJob], dict[str, ToldJob]], side: int, job: ToldJob, tolerance: float
+) -> Iterator[JobDifference]:
+    """Whether this job differs from the one of the other run, if that is there already."""
+    same = waiting[1 - side].pop(job.job_id, None)
+    if same is None:
+        waiting[side][job.job_id] = job
+        return
+    one, other = (job, same) if side == 0 else (same, job)
+    fields = [name for name in _FACTS if getattr(one, name) != getattr(other, name)]
+    fields += [name for name in _TIMES if _apart(getattr(one, name), getattr(other, name), tolerance)]
+    if fields:
+        yield JobDifference(job_id=job.job_id, one=one, other=other, fields=tuple(fields))
+
+
+def _apart(one: float | None, other: float | None, tolerance: float) -> bool:
+    if one is None or other is None:
+        return one is not other
+    return not abs(one - other) <= tolerance
+
+
+# What was left aside
+
+
+def left_aside(one: Iterable[Entry], other: Iterable[Entry]) -> list[str]:
+    """What differs in the beginnings of two runs and is no difference of what happens, as sentences."""
+    mine, theirs = _beginning(one), _beginning(other)
+    return [
+        f"{name}: {mine[name]} and {theirs[name]}" for name in mine if name in theirs and mine[name] != theirs[name]
+    ]
+
+
+def _beginning(run: Iterable[Entry]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for entry in islice(run, 3):
+        if entry.kind == "init" and entry.fault is None:
+            found["initialization data"] = repr(frames.decode_init(entry.data))
+        for event in entry.message.events if entry.message is not None else ():
+            if isinstance(event, EDCHelloEvent):
+                found["decision component"] = f"{event.decision_component_name} {event.decision_component_version}"
+                found["format"] = frames.decode_hello(entry.data, strict=False).format
+            elif isinstance(event, SimulationBeginsEvent):
+                found["Batsim"] = event.batsim_version
+    return found

@@ -1,0 +1,178 @@
+"""`batproto at`, `stats`, `replay` and `diff`: their parameters. The modules of their names do the work."""
+
+from __future__ import annotations
+
+import math
+
+import click
+
+from batprotocol.cli.parameters import timeout_option
+
+__all__ = ["at", "diff", "replay", "stats"]
+
+# What reads runs is imported when it is called: `batproto --help` and the shell's completion should not wait for it.
+
+_path = click.Path(readable=False, path_type=str)
+_full = click.option("--full", is_flag=True, help="Show all jobs, calls and probes, however many there are.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def _tolerance(context: click.Context, parameter: click.Parameter, value: float | None) -> float:
+    from batprotocol.capture.meaning import TOLERANCE
+
+    if value is not None and not 0 <= value < math.inf:
+        raise click.BadParameter(f"{value} is no number of seconds >= 0.", context, parameter)
+    return TOLERANCE if value is None else value
+
+
+_tolerance_option = click.option(
+    "--tolerance",
+    metavar="SECONDS",
+    type=float,
+    callback=_tolerance,
+    help="How much simulated times may differ.  [default: 1e-06]",
+)
+
+
+def _moment(context: click.Context, parameter: click.Parameter, value: float) -> float:
+    if math.isnan(value):
+        raise click.BadParameter("a simulated time is wanted, in seconds.", context, parameter)
+    return value
+
+
+@click.command()
+@click.argument("run", metavar="RUN", type=_path)
+@click.argument("time", metavar="SECONDS", type=float, callback=_moment)
+@_json
+@_full
+def at(run: str, time: float, as_json: bool, full: bool) -> None:
+    """Print what was known in a run at a simulated time: queue, running jobs, free hosts, calls and probes.
+
+    RUN is a recording, see "batproto --help". What was said at that time counts; "inf" is the end. It is what the rules
+    of the conversation make of it: of jobs, hosts, calls and probes, they know all that both sides can know.
+
+    \b
+    Examples:
+      batproto at run.tar.xz 3600
+      batproto at --json run.tar.xz inf | jq '.queue | length'
+    """
+    from batprotocol.cli.captures import at as work
+    from batprotocol.cli.terminal.output import Output
+
+    work.at(run, time, Output(), as_json=as_json, full=full)
+
+
+@click.command()
+@click.argument("run", metavar="RUN", type=_path)
+@_json
+def stats(run: str, as_json: bool) -> None:
+    """Print the numbers of a run: messages and their sizes, how long each side took, jobs, waiting, utilisation.
+
+    How long the sides took can only be told of runs whose times were recorded. The times of jobs are those of the
+    messages: a job starts when it is executed, and ends when that is told.
+    """
+    from batprotocol.cli.captures import stats as work
+    from batprotocol.cli.terminal.output import Output
+
+    work.stats(run, Output(), as_json=as_json)
+
+
+@click.command()
+@click.argument("one", metavar="RUN", type=_path)
+@click.argument("other", metavar="RUN", type=_path)
+@_tolerance_option
+@click.option("--jobs", is_flag=True, help="Print all jobs that come to something else, and not just the first ones.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing: the exit status tells.")
+@_full
+@click.pass_context
+def diff(context: click.Context, one: str, other: str, tolerance: float, jobs: bool, quiet: bool, full: bool) -> None:
+    """Compare two runs: where they part first, what was known then, and which jobs come to something else.
+
+    Left aside is what does not matter: the ids of calls and probes, the order of what has nothing to do with one
+    another in a message, how host sets are written, the format, names and versions. Numbers may differ by what JSON
+    loses.
+
+    The exit status is that of diff: 0 if they are alike, 1 if they differ, 2 if one cannot be read.
+
+    \b
+    Examples:
+      batproto diff before.tar.xz after.tar.xz
+      batproto diff --jobs --tolerance 0.01 a.tar.xz b.tar.xz
+    """
+    from batprotocol.cli.captures import diff as work
+    from batprotocol.cli.terminal.output import Output
+
+    context.exit(work.diff(one, other, Output(), tolerance=tolerance, jobs=jobs, quiet=quiet, full=full))
+
+
+@click.command()
+@click.argument("run", metavar="RUN", type=_path)
+@click.argument("command", metavar="[FILE:CLASS | POLICY | -- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
+@click.option("--edc", metavar="ENDPOINT", help="Where the decision component listens; {endpoint} in COMMAND.")
+@click.option("--library", metavar="FILE", type=_path, help="The decision component in this shared library.")
+@click.option("--in-effect", is_flag=True, help="Go on while replies come to the same, however they are written.")
+@_tolerance_option
+@click.option("--init", metavar="TEXT", help="Initialization data in place of the recorded ones.")
+@timeout_option
+@_full
+@click.pass_context
+def replay(
+    context: click.Context,
+    run: str,
+    command: tuple[str, ...],
+    edc: str | None,
+    library: str | None,
+    in_effect: bool,
+    tolerance: float,
+    init: str | None,
+    timeout: float | None,
+    full: bool,
+) -> None:
+    """Play Batsim's side of a recording to a decision component: where does it decide differently from then?
+
+    It stops at the first reply that differs from the recorded one, and shows both, and what was known before them.
+    Nobody knows what Batsim would have said after another reply. Names and versions of the decision component do not
+    count.
+
+    With --in-effect, it goes on while replies come to the same: ids of calls and probes may be others (Batsim then says
+    the new ones), as may the order of decisions that have nothing to do with one another, the way to write host sets
+    and times, and times by the --tolerance.
+
+    COMMAND is started, with {endpoint} filled in, where it has to listen. A Scheduler of a Python file, FILE:CLASS, or
+    a POLICY is played to inside this process, which is faster.
+
+    The exit status is 0 if all replies are the same, and 1 if one differs or does not come.
+
+    \b
+    Examples:
+      batproto replay run.tar.xz scheduler.py:FCFS
+      batproto replay --in-effect run.tar.xz easy
+      batproto replay run.tar.xz -- ./my-scheduler --socket {endpoint}
+      batproto replay --edc tcp://127.0.0.1:28000 run.tar.xz
+    """
+    from batprotocol.cli.captures import replay as work
+    from batprotocol.cli.terminal.output import Output
+
+    if not command and edc is None and library is None:
+        raise click.UsageError("expected FILE:CLASS, POLICY, -- COMMAND, --edc or --library", context)
+    if library is not None and (command or edc is not None):
+        raise click.UsageError("--library goes without a command and an endpoint", context)
+    alone = len(command) == 1 and work.is_scheduler(command[0])
+    if alone and (edc is not None or timeout is not None):
+        option = "--edc" if edc is not None else "--timeout"
+        raise click.UsageError(f"{option} is for the socket, and there is none for {command[0]}", context)
+    if command and not alone and edc is None and not any("{endpoint}" in each for each in command):
+        raise click.UsageError("the command is not told where to listen: {endpoint} is missing in it", context)
+    status = work.run(
+        run,
+        command,
+        Output(),
+        edc=edc,
+        library=library,
+        in_effect=in_effect,
+        tolerance=tolerance,
+        init=init,
+        timeout=timeout,
+        full=full,
+    )
+    context.exit(status)

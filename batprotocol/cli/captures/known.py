@@ -1,0 +1,127 @@
+"""What is known at a moment, as people read it: a line for each sort of things, and one for each thing below it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from batprotocol.capture import Knowledge
+from batprotocol.cli.messages.tree import Node
+from batprotocol.cli.terminal.text import Piece, number_of, printable
+from batprotocol.model import FinitePeriodNumber, OneShot, TemporalTrigger, TimeUnit
+
+__all__ = ["SHOWN", "lines_of", "seconds"]
+
+SHOWN = 12
+"""How many things of a sort are shown."""
+
+
+def lines_of(known: Knowledge, *, full: bool = False, time: float | None = None) -> list[Node]:
+    """What is known, as branches of a tree.
+
+    Args:
+        known: what is known.
+        full: show all of it, however much that is.
+        time: the simulated time that it is told for, in seconds; the one that Batsim told last unless given.
+    """
+    most = None if full else SHOWN
+    now = known.now if time is None else time
+    free = f"{len(known.free_hosts)} of {number_of(known.host_count, 'host')}"
+    nodes = [
+        _branch(
+            "queue",
+            number_of(len(known.queue), "job"),
+            (
+                _line(job.job_id, f"waits for {seconds(now - job.submitted)}", f"asks for {_asks(job.job)}")
+                for job in known.queue
+            ),
+            len(known.queue),
+            most,
+        ),
+        _branch(
+            "running",
+            number_of(len(known.running), "job"),
+            (
+                _line(
+                    job.job_id,
+                    f"on {job.hosts}",
+                    f"for {seconds(now - job.started)}",
+                    *([f"until {job.ends_by:.6g} at most"] if job.ends_by is not None else []),
+                    *(["its kill was asked for"] if job.kill_asked else []),
+                )
+                for job in known.running
+            ),
+            len(known.running),
+            most,
+        ),
+        Node(_titled("free", free if not known.free else f"{free}: {known.free}"), []),
+    ]
+    for name, hosts in (
+        ("asleep", known.asleep),
+        ("switching on", known.switching_on),
+        ("switching off", known.switching_off),
+    ):
+        if hosts:
+            nodes.append(Node(_titled(name, hosts), []))
+    if known.calls:
+        calls = (
+            _line(call.call_me_later_id, _when(call.when), *([f"came {call.fired} times"] if call.fired else []))
+            for call in known.calls
+        )
+        nodes.append(_branch("calls", f"{len(known.calls):,}", calls, len(known.calls), most))
+    if known.probes:
+        probes = (
+            _line(
+                probe.event.probe_id,
+                f"{probe.event.metrics.name} {_when(probe.event.measurement_triggering_policy)}",
+                f"{probe.emitted:,} emitted",
+            )
+            for probe in known.probes
+        )
+        nodes.append(_branch("probes", f"{len(known.probes):,}", probes, len(known.probes), most))
+    if known.registered:
+        profiles = (_line(name, type(profile).__name__) for name, profile in known.registered.items())
+        nodes.append(
+            _branch("registered profiles", f"{len(known.registered):,}", profiles, len(known.registered), most)
+        )
+    over = f"{number_of(known.ended, 'job')}, {'no static job is' if known.all_submitted else 'others may be'} to come"
+    nodes.append(Node(_titled("over", over), []))
+    if known.lost_at is not None:
+        nodes.append(Node(_titled("lost", f"from message {known.lost_at} on, nothing could be followed"), []))
+    return nodes
+
+
+def seconds(value: float) -> str:
+    """A number of seconds, with as many digits as people read."""
+    return f"{value:,.6g} s"
+
+
+def _asks(job: object) -> str:
+    size, walltime = getattr(job, "resource_request", 0), getattr(job, "walltime", None)
+    limit = "" if walltime is None else f", {walltime:g} s at most"
+    return f"{number_of(size, 'host')}{limit}"
+
+
+def _when(trigger: TemporalTrigger) -> str:
+    unit = "ms" if trigger.time_unit is TimeUnit.Millisecond else "s"
+    if isinstance(trigger, OneShot):
+        return f"at {trigger.time} {unit}"
+    mode = trigger.mode
+    limit = f", {mode.nb_periods} times" if isinstance(mode, FinitePeriodNumber) else ""
+    return f"every {trigger.period} {unit}{limit}"
+
+
+def _titled(name: str, text: str) -> list[Piece]:
+    return [("field", f"{name}:"), ("", f" {text}")]
+
+
+def _line(name: str, *facts: str) -> list[Piece]:
+    return [("string", printable(name)), ("", f" {', '.join(map(printable, facts))}")]
+
+
+def _branch(name: str, text: str, lines: Iterable[list[Piece]], count: int, most: int | None) -> Node:
+    """A sort of things, with a line for each, or for the first ones."""
+    shown: Sequence[list[Piece]] = [line for number, line in enumerate(lines) if most is None or number < most]
+    nodes = [Node(line, []) for line in shown]
+    if len(shown) < count:
+        nodes.append(Node([("detail", f"... {count - len(shown):,} more, which --full shows")], []))
+    return Node(_titled(name, text), nodes)

@@ -1,0 +1,182 @@
+"""`batproto replay`: Batsim's side of a recording played to a decision component. What is compared, the library knows.
+
+It starts who replies, tells where the replies part, and leaves nobody behind.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+
+import click
+
+from batprotocol.capture import Capture
+from batprotocol.capture.replaying import Asked, Played, Together, replay
+from batprotocol.cli.captures.known import lines_of
+from batprotocol.cli.messages.dump import print_frames
+from batprotocol.cli.messages.tree import draw
+from batprotocol.cli.run.private import private_endpoint
+from batprotocol.cli.run.program import Command, Ended
+from batprotocol.cli.run.scheduler import is_policy, load, telling_whose_fault
+from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal.text import number_of, printable
+from batprotocol.errors import PeerGone, PeerSilent, ProtocolError, RuleViolation
+from batprotocol.model import Message, SimulationEndsEvent
+from batprotocol.signals import Interrupts
+from batprotocol.simulator.peers import LibraryComponent, RemoteComponent
+from batprotocol.wire import frames
+
+__all__ = ["run"]
+
+SAME, DIFFERENT = 0, 1
+
+
+def run(
+    path: str,
+    who: Sequence[str],
+    output: Output,
+    *,
+    edc: str | None,
+    library: str | None,
+    in_effect: bool,
+    tolerance: float,
+    init: str | None,
+    timeout: float | None,
+    full: bool,
+) -> int:
+    """Play a recording, and print where the replies part; the exit status.
+
+    Args:
+        path: the recording.
+        who: FILE:CLASS, a policy, or a command and its arguments; empty where one of the next two is given.
+        output: where to print.
+        edc: the endpoint where a decision component listens, or None.
+        library: a decision component that is a shared library, or None.
+        in_effect: go on while replies come to the same.
+        tolerance: with that, how many seconds times may differ.
+        init: initialization data in place of the recorded ones, or None.
+        timeout: seconds to wait for each reply, or None.
+        full: show all that is known, however much that is.
+    """
+    logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
+    found: Played | None = None
+    with ExitStack() as stack:
+        recording = stack.enter_context(Capture(path))
+        stack.enter_context(stack.enter_context(Interrupts()).immediately())
+        target = who[0] if len(who) == 1 and edc is None and library is None and is_scheduler(who[0]) else ""
+        with telling_whose_fault(target or "the decision component"):
+            component = _Counted(_component(stack, target, who, edc, library, timeout))
+            try:
+                found = replay(recording, component, in_effect=in_effect, tolerance=tolerance, init=init)
+            except RuleViolation as error:
+                _tell_of(component, output, f"it asks for what Batsim would not survive: {error}")
+            except (PeerGone, PeerSilent, Ended) as error:
+                _tell_of(component, output, _end_of(error, component))
+            if found is not None and (found.difference is not None or found.end) and not target:
+                component.dismiss()
+        if recording.missing:
+            output.remark(path, recording.missing)
+    if found is None:
+        return DIFFERENT
+    _show(path, found, output, full)
+    return SAME if found.difference is None else DIFFERENT
+
+
+def is_scheduler(text: str) -> bool:
+    """Whether this is a class of a Python file or the name of a policy, and no command."""
+    return ".py:" in text or is_policy(text)
+
+
+def _component(
+    stack: ExitStack, target: str, who: Sequence[str], edc: str | None, library: str | None, timeout: float | None
+) -> Asked:
+    """Who replies."""
+    if target:
+        return Together(load(target)())
+    if library is not None:
+        return stack.enter_context(LibraryComponent(library))
+    if not who:
+        assert edc is not None
+        return stack.enter_context(RemoteComponent(edc, timeout=timeout))
+    endpoint = edc or stack.enter_context(private_endpoint())
+    if "*" in endpoint:
+        raise click.UsageError("there are no private endpoints on this system: give one with --edc")
+    program = stack.enter_context(Command(who, ""))
+    program.start(endpoint)
+    component = RemoteComponent(endpoint, timeout=timeout, on_wait=program.check)
+    component.program = program  # type: ignore[attr-defined]
+    return stack.enter_context(component)
+
+
+class _Counted:
+    """A decision component, and what it was asked last."""
+
+    def __init__(self, component: Asked) -> None:
+        self.component = component
+        self.number = 0
+        self.asked: Message | None = None
+
+    def hello(self, text: str) -> Message:
+        return self.component.hello(text)
+
+    def answer(self, message: Message) -> Message:
+        self.number += 2
+        self.asked = message
+        return self.component.answer(message)
+
+    def dismiss(self) -> None:
+        """Nothing more is to come: who serves one simulation after the other can go on to the next one."""
+        asked = self.asked
+        if asked is not None and not any(isinstance(event, SimulationEndsEvent) for event in asked.events):
+            with suppress(ProtocolError, Ended):
+                self.answer(Message(asked.now, (SimulationEndsEvent(timestamp=asked.now),)))
+
+
+def _end_of(error: Exception, component: _Counted) -> str:
+    program = getattr(component.component, "program", None)
+    if isinstance(program, Command) and (isinstance(error, Ended) or program.ends_within(0.2)):
+        return f"{program.name} {program.end}"
+    return str(error)
+
+
+def _tell_of(component: _Counted, output: Output, what: str) -> None:
+    """Tell that there is no reply, and to what."""
+    asked = component.asked
+    to = "the initialization data" if asked is None else f"message {component.number}"
+    print(printable(f"batproto: no reply to {to}: {what}"), file=sys.stderr)
+    if asked is not None:
+        print_frames([(f"message {component.number}", asked.to_binary())], output)
+
+
+def _show(path: str, found: Played, output: Output, full: bool) -> None:
+    if found.remark:
+        output.remark(path, found.remark)
+    unlike = f", {found.unlike:,} of them in effect only" if found.unlike else ""
+    replies = "1 reply is" if found.replies == 1 else f"{found.replies:,} replies are"
+    if found.difference is None:
+        rest = f"; {found.end}" if found.end else ""
+        output.line(
+            ("good", "same "), ("file", printable(path)), ("", f": {replies} the same{unlike}{printable(rest)}")
+        )
+        return
+    assert found.recorded is not None
+    assert found.reply is not None
+    assert found.known is not None
+    output.line(
+        ("heading", f"different in message {found.number} "),
+        ("file", printable(path)),
+        (
+            "",
+            f": {printable(str(found.difference))} ({number_of(found.replies, 'reply', 'replies')} before it{unlike})",
+        ),
+    )
+    if found.known.host_count:
+        known = [("heading", f"known before message {found.number}"), ("", f" (at {found.known.now:.9g})")]
+        output.lines(draw(known, lines_of(found.known, full=full), output.guides, output.wrap_at))
+    print_frames([("then", _bytes(found.recorded, found.number)), ("now", _bytes(found.reply, found.number))], output)
+
+
+def _bytes(message: Message, number: int | None) -> bytes:
+    return frames.encode_hello(message, "binary") if number == 1 else message.to_binary()

@@ -1,0 +1,93 @@
+"""The numbers of runs: those that were counted when they were recorded, and Batsim's own."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from statistics import fmean, median
+
+import pytest
+from changes import Run, loaded
+from recorded import all_runs, jobs_csv
+from support import files_of
+
+from batprotocol.capture import Capture, Entry
+from batprotocol.capture.statistics import statistics_of
+from batprotocol.model import Direction
+
+pytestmark = pytest.mark.once
+LATENCY = 0.01
+B2E, E2B = Direction.BATSIM_TO_EDC, Direction.EDC_TO_BATSIM
+
+
+@pytest.mark.parametrize("path", all_runs()[::3], ids=lambda path: path.name)
+def test_what_was_counted_is_what_was_recorded(path: Path) -> None:
+    told = json.loads(files_of(path)["run.json"])
+    with Capture(path) as run:
+        found = statistics_of(run)
+    assert found.batsim.messages + found.edc.messages == told["messages"]
+    assert found.batsim.bytes + found.edc.bytes == told["bytes"]
+    assert dict(found.batsim.events) == told["b2e"]
+    assert dict(found.edc.events) == told["e2b"]
+    assert found.unreadable == len(told["unreadable"])
+    assert (found.seconds, found.batsim.seconds, found.edc.longest) == (None, None, ())
+    assert json.loads(json.dumps(found.to_json(), allow_nan=False))["hosts"] == found.hosts
+    rows = [row for row in (jobs_csv(path) or {}).values() if row["starting_time"]]
+    if rows:
+        waits = [float(row["waiting_time"]) for row in rows]
+        assert found.jobs.waiting.mean == pytest.approx(fmean(waits), abs=LATENCY)
+        assert found.jobs.waiting.max == pytest.approx(max(waits), abs=LATENCY)
+        assert found.jobs.running.median == pytest.approx(
+            median(float(row["execution_time"]) for row in rows), abs=LATENCY
+        )
+        assert sum(found.jobs.ended.values()) == len(jobs_csv(path) or {})
+
+
+def with_walls(run: Run, *seconds: float) -> Run:
+    wall, found = 0.0, []
+    for entry, more in zip(run, seconds, strict=False):
+        wall += more
+        found.append(Entry(entry.number, entry.direction, entry.data, round(wall * 1e9)))
+    return found
+
+
+def test_turns_are_from_the_message_of_the_other_side_on() -> None:
+    run = loaded(next(path for path in all_runs() if "fuzz__random-cluster" in path.name))
+    found = statistics_of(with_walls(run, 1.0, 0.5, 0.25, 0.001, 0.25, 0.003, 0.5, 0.002))
+    assert found.seconds == pytest.approx(1.506)
+    assert found.edc.seconds is not None
+    assert found.edc.seconds.max == pytest.approx(0.5)
+    assert found.edc.seconds.mean == pytest.approx((0.5 + 0.001 + 0.003 + 0.002) / 4)
+    assert [each.number for each in found.edc.longest] == [1, 5, 7, 3]
+    assert found.batsim.seconds is not None
+    assert found.batsim.seconds.median == pytest.approx(0.25)
+    assert [each.number for each in found.batsim.longest] == [6, 2, 4]
+    assert found.batsim.longest[0].time == run[6].time
+
+
+def test_utilisation_is_the_share_of_the_hosts_that_jobs_had() -> None:
+    path = next(path for path in all_runs() if "fuzz__random-bare" in path.name)
+    rows = [row for row in (jobs_csv(path) or {}).values() if row["starting_time"]]
+    with Capture(path) as run:
+        found = statistics_of(run)
+    area = sum(float(row["execution_time"]) * hosts(row["allocated_resources"]) for row in rows)
+    first = min(float(row["submission_time"]) for row in rows)
+    last = max(float(row["finish_time"]) for row in rows)
+    assert found.hosts
+    assert found.jobs.utilisation == pytest.approx(area / (found.hosts * (last - first)), rel=1e-3)
+    waited = [job.waited for job in found.jobs.longest_waiting]
+    assert waited == sorted(waited, key=lambda each: -(each or 0.0))
+    assert waited[0] == found.jobs.waiting.max
+
+
+def hosts(text: str) -> int:
+    intervals = [part.split("-") for part in text.split()]
+    return sum(int(part[-1]) - int(part[0]) + 1 for part in intervals)
+
+
+def test_nothing_has_no_numbers() -> None:
+    found = statistics_of([])
+    assert (found.batsim.messages, found.jobs.count, found.jobs.utilisation, found.simulated) == (0, 0, None, 0.0)
+    assert math.isnan(found.edc.sizes.mean)
+    assert found.to_json()["edc"]["sizes"]["mean"] is None
