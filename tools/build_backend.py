@@ -16,7 +16,7 @@ from typing import Any
 
 from compile_schema import CompileError, ensure
 from compiled import VARIABLE, has_compiler, is_wanted, requirements
-from in_place import ACTIONS, COPIER, ENGINE, LIBRARY, LINK, POOL, place_compiled
+from in_place import ACTIONS, COPIER, ENGINE, LIBRARY, LINK, POOL, PROFILE, place_compiled
 from setuptools import build_meta
 
 __all__ = [
@@ -94,6 +94,8 @@ def build_wheel(wheel_directory: str, *arguments: Any, **options: Any) -> str:
         print("batprotocol: there are no native links in this wheel, messages go through pyzmq's own methods")
     if POOL in missing:
         print("batprotocol: there are no native pools in this wheel, Hosts are taken and given back in Python")
+    if PROFILE in missing:
+        print("batprotocol: there are no native profiles in this wheel, policies make reservations in Python")
     if ACTIONS in missing:
         print("batprotocol: there are no native actions in this wheel, simulations go through time in Python")
     if COPIER in missing:

@@ -11,14 +11,15 @@ import zipfile
 from pathlib import Path
 from typing import Final
 
-__all__ = ["ACTIONS", "COPIER", "ENGINE", "LIBRARY", "LINK", "MODULES", "POOL", "place_compiled"]
+__all__ = ["ACTIONS", "COPIER", "ENGINE", "LIBRARY", "LINK", "MODULES", "POOL", "PROFILE", "place_compiled"]
 
 ENGINE: Final = "batprotocol/wire/_native"
 LINK: Final = "batprotocol/sockets/_link"
 POOL: Final = "batprotocol/hosts/_pool"
+PROFILE: Final = "batprotocol/policies/_profile"
 ACTIONS: Final = "batprotocol/simulator/actions/_actions"
 COPIER: Final = "batprotocol/simulator/copying/_copier"
-MODULES: Final = (ENGINE, LINK, POOL, ACTIONS, COPIER)
+MODULES: Final = (ENGINE, LINK, POOL, PROFILE, ACTIONS, COPIER)
 LIBRARY: Final = "batprotocol/edc/embedded/libscheduler.so.0"
 
 

@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MODULES = {
     "batprotocol.wire._native": ROOT / "batprotocol" / "wire" / "native",
     "batprotocol.hosts._pool": ROOT / "batprotocol" / "hosts" / "native",
+    "batprotocol.policies._profile": ROOT / "batprotocol" / "policies" / "native",
     "batprotocol.simulator.actions._actions": ROOT / "batprotocol" / "simulator" / "actions" / "native",
     "batprotocol.simulator.copying._copier": ROOT / "batprotocol" / "simulator" / "copying" / "native",
     "batprotocol.sockets._link": ROOT / "batprotocol" / "sockets" / "native",

@@ -3,6 +3,8 @@
 The times at which the number changes lie in blocks, which remember the least and the most of their numbers, and what
 was added to all of them. So looking for a gap passes over most blocks, and a reservation of any length touches the
 times of two blocks only (an availability profile, as of Mu'alem and Feitelson). It must not know jobs.
+
+Where it was compiled, the one in C has its place, which does the same.
 """
 
 from __future__ import annotations
@@ -10,9 +12,10 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from typing import Final
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["Profile"]
+__all__ = ["Profile", "PythonProfile"]
 
 _LARGEST: Final = 128
 """How many times a block has at most; then it becomes two."""
@@ -44,7 +47,7 @@ class _Block:
         self.highest += by
 
 
-class Profile:
+class PythonProfile:
     """How many hosts are free from when on.
 
     Args:
@@ -99,11 +102,14 @@ class Profile:
         stop = bisect_left(blocks[last].times, end)
         if first == last:
             blocks[first].add(start, stop, by)
-            return
-        for number in range(first + 1, last):
-            blocks[number].add_to_all(by)
-        blocks[first].add(start, len(blocks[first].times), by)
-        blocks[last].add(0, stop, by)
+        else:
+            for number in range(first + 1, last):
+                blocks[number].add_to_all(by)
+            blocks[first].add(start, len(blocks[first].times), by)
+            blocks[last].add(0, stop, by)
+        self._heal(begin)
+        if end < math.inf:
+            self._heal(end)
 
     def _cut(self, time: float) -> None:
         """Let a time be one at which the number may change."""
@@ -120,6 +126,23 @@ class Profile:
             self._blocks[number] = _Block(block.times[:half], block.free[:half], block.added)
             self._blocks.insert(number + 1, rest)
             self._firsts.insert(number + 1, rest.times[0])
+
+    def _heal(self, time: float) -> None:
+        """A time at which the number does not change any more is forgotten, but for the first one."""
+        number = bisect_right(self._firsts, time) - 1
+        block = self._blocks[number]
+        at = bisect_left(block.times, time)
+        if not (number or at):
+            return
+        last = block if at else self._blocks[number - 1]
+        if last.free[at - 1] + last.added != block.free[at] + block.added:
+            return
+        if len(block.times) == 1:
+            del self._blocks[number], self._firsts[number]
+            return
+        del block.times[at], block.free[at]
+        self._blocks[number] = _Block(block.times, block.free, block.added)
+        self._firsts[number] = block.times[0]
 
     def earliest(self, size: int, seconds: float, before: float = math.inf) -> float:
         """The first time from which on so many hosts are free for so long, or until `before`; else infinity.
@@ -177,3 +200,9 @@ class Profile:
                         return steps[::-1]
         steps.append((left, math.inf))
         return steps[::-1]
+
+
+Profile = PythonProfile
+if not TYPE_CHECKING:
+    with suppress(ImportError):
+        from batprotocol.policies._profile import Profile

@@ -59,6 +59,7 @@ def module_of(path: Path) -> str:
 MODULES = {module_of(path) for path in SOURCES}
 EXTENSIONS = {
     "batprotocol.hosts._pool",
+    "batprotocol.policies._profile",
     "batprotocol.simulator.copying._copier",
     "batprotocol.sockets._link",
     "batprotocol.wire._native",

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import math
+from itertools import pairwise
+from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from batprotocol.policies.profile import Profile
+from batprotocol.policies import profile as profiles
+from batprotocol.policies.profile import PythonProfile
 
 WITHOUT_ENGINE = True
+KINDS = sorted({PythonProfile, profiles.Profile}, key=str)
+"""The one in Python, and the one in C where it was compiled."""
+each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__module__.rpartition(".")[2])
 HORIZON = 60
 SIZE = 8
 
@@ -35,10 +43,11 @@ class Naive:
         return math.inf
 
 
+@each_kind
 @given(st.data())
-@settings(max_examples=100)
-def test_the_profile_is_that_of_a_naive_one(data: st.DataObject) -> None:
-    profile, naive = Profile(0.0, SIZE), Naive()
+@settings(max_examples=60)
+def test_the_profile_is_that_of_a_naive_one(kind: type[PythonProfile], data: st.DataObject) -> None:
+    profile, naive = kind(0.0, SIZE), Naive()
     times = st.integers(0, HORIZON)
     for _ in range(data.draw(st.integers(1, 30))):
         action = data.draw(st.sampled_from(["change", "earliest", "advance", "gaps"]))
@@ -61,13 +70,16 @@ def test_the_profile_is_that_of_a_naive_one(data: st.DataObject) -> None:
                 while length <= HORIZON - naive.now and naive.free[naive.now + length] >= size:
                     length += 1
                 assert seconds == (math.inf if naive.now + length > HORIZON else length)
+        free = [number for _, number in profile]
+        assert all(before != after for before, after in pairwise(free))  # no time for nothing
 
 
+@each_kind
 @given(st.lists(st.tuples(st.integers(0, 5000), st.integers(1, 400), st.integers(1, 3)), min_size=100, max_size=150))
 @settings(max_examples=3)
-def test_blocks_are_split(changes: list[tuple[int, int, int]]) -> None:
+def test_blocks_are_split(kind: type[PythonProfile], changes: list[tuple[int, int, int]]) -> None:
     """What is taken out and put back leaves nothing behind, however many blocks it takes."""
-    profile = Profile(0.0, 500)
+    profile = kind(0.0, 500)
     for begin, length, size in changes:
         profile.change(begin, begin + length, -size)
     expected = [500] * 5500
@@ -81,4 +93,27 @@ def test_blocks_are_split(changes: list[tuple[int, int, int]]) -> None:
         assert number == expected[time]
     for begin, length, size in changes:
         profile.change(begin, begin + length, size)
-    assert {free for _, free in profile} == {500}
+    assert list(profile) == [(0.0, 500)]
+
+
+@pytest.mark.skipif(len(KINDS) < 2, reason="the profile was not compiled when the package was installed")
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_in_c_does_the_same_to_the_last_bit(seed: int) -> None:
+    """With thousands of times, none of them whole."""
+    random = Random(seed)
+    endings = sorted((random.uniform(-5, 2000), random.randint(1, 5)) for _ in range(random.randint(0, 300)))
+    each = [kind(0.25, 40, endings) for kind in KINDS]
+    now = 0.25
+    for step in range(400):
+        now += random.choice([0.0, 0.0, random.random()])
+        begin, seconds, size = now + random.uniform(0, 2000), random.expovariate(1 / 50), random.randint(1, 40)
+        end, by = random.choice([begin + seconds] * 9 + [math.inf]), random.choice([-size, size])
+        for profile in each:
+            profile.advance(now)
+            profile.change(begin, end, by)
+        asked = size, seconds, random.choice([math.inf, begin])
+        assert each[0].earliest(*asked) == each[1].earliest(*asked)
+        assert each[0].gaps(size) == each[1].gaps(size)
+        if step == 200:
+            each = [copy.deepcopy(profile) for profile in each]
+    assert list(each[0]) == list(each[1])

@@ -298,6 +298,7 @@ def test_without_the_extension_the_package_works_all_the_same() -> None:
         "batprotocol.wire._native",
         "batprotocol.sockets._link",
         "batprotocol.hosts._pool",
+        "batprotocol.policies._profile",
         "batprotocol.simulator.actions._actions",
         "batprotocol.simulator.copying._copier",
     ],

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from heapq import heapify, heappop, heappush
 from itertools import islice
-
-from sortedcontainers import SortedList
 
 from batprotocol.policies.backfilling.base import Backfilling, in_turn
 from batprotocol.policies.jobs import RunningJob, State, WaitingJob
@@ -15,6 +14,9 @@ from batprotocol.policies.profile import Profile
 from batprotocol.policies.queue import Gap, Queue
 
 __all__ = ["Conservative", "Reservations"]
+
+_FEW = 64
+"""So many reservations that do not hold any more do no harm."""
 
 
 class Conservative(Backfilling):
@@ -41,8 +43,9 @@ class Conservative(Backfilling):
     def begin(self, queue: Queue, state: State) -> None:
         self._ranking = queue.by(None)
         self._profile = Profile(state.now, state.size)
-        self._starts: dict[int, float] = {}
-        self._next: SortedList[tuple[float, int]] = SortedList()
+        self._starts: dict[int, float] = {}  # of each job that waits
+        self._next: list[tuple[float, int]] = []  # a heap of them, in which those are left that do not hold any more
+        self._overdue: list[int] = []  # the jobs whose time has come, but which did not fit
         self._jobs: dict[int, WaitingJob] = {}
         self._ended_early = self._ended_late = False
 
@@ -63,11 +66,12 @@ class Conservative(Backfilling):
         if early and not self._ended_late:
             self._compress(queue, state)
         self._ended_early = self._ended_late = False
-        due = list(self._next.irange(maximum=(state.now + state.resolution / 2, math.inf)))
+        due = self._due(state)
         most = math.inf
-        for _, number in due:
+        for place, number in enumerate(due):
             job = self._jobs[number]
             if job.size > state.room:  # those that are free do not lie well: it must not wait for longer than it must
+                self._overdue = due[place:]
                 most = state.endings[0][0] - state.now if state.endings else 0.0
                 break
             yield job
@@ -76,11 +80,9 @@ class Conservative(Backfilling):
 
     def wakes_at(self, state: State) -> float:
         slack = state.resolution / 2
-        for start, _ in self._next:
-            if start > state.now + slack:
-                ends = state.endings.irange((start - slack,), (start + slack, math.inf))
-                return start if next(ends, None) is None else math.inf
-        return math.inf
+        start = self._next_start()
+        ends = state.endings.irange((start - slack,), (start + slack, math.inf))
+        return start if next(ends, None) is None else math.inf
 
     def started(self, job: RunningJob, state: State) -> None:
         waited = job.waited
@@ -111,12 +113,33 @@ class Conservative(Backfilling):
 
     def _reserve(self, job: WaitingJob, start: float, state: State) -> None:
         self._starts[job.number] = start
-        self._next.add((start, job.number))
+        heappush(self._next, (start, job.number))
         self._occupy(start, job, state, 1)
 
+    def _move(self, job: WaitingJob, start: float, state: State) -> None:
+        self._occupy(self._starts[job.number], job, state, -1)
+        self._reserve(job, start, state)
+
     def _forget(self, job: WaitingJob) -> None:
-        self._next.remove((self._starts.pop(job.number), job.number))
-        del self._jobs[job.number]
+        del self._starts[job.number], self._jobs[job.number]
+
+    def _next_start(self) -> float:
+        """The first reservation of those whose time has not come."""
+        starts, heap = self._starts, self._next
+        if len(heap) > 2 * len(starts) + _FEW:
+            heap[:] = {(start, number) for start, number in heap if starts.get(number) == start}
+            heapify(heap)
+        while heap and starts.get(heap[0][1]) != heap[0][0]:
+            heappop(heap)
+        return heap[0][0] if heap else math.inf
+
+    def _due(self, state: State) -> list[int]:
+        """The jobs whose time has come, the first reservation first."""
+        due = [number for number in self._overdue if number in self._starts]
+        self._overdue = []
+        while self._next_start() <= state.now + state.resolution / 2:
+            due.append(heappop(self._next)[1])
+        return due
 
     def _occupy(self, start: float, job: WaitingJob, state: State, sign: int) -> None:
         """Take the hosts of a job out of the profile, or (-1) put them back."""
@@ -130,10 +153,7 @@ class Conservative(Backfilling):
         steps = [(size, min(seconds, most) + slack) for size, seconds in self._profile.gaps(state.room)]
         job = self._ranking.first_in(Gap(*steps)) if steps else None
         if job is not None:
-            start = self._starts[job.number]
-            self._next.remove((start, job.number))
-            self._occupy(start, job, state, -1)
-            self._reserve(job, state.now, state)
+            self._move(job, state.now, state)
         return job
 
     def _compress(self, queue: Queue, state: State) -> None:
@@ -144,16 +164,15 @@ class Conservative(Backfilling):
                 continue
             start = profile.earliest(job.size, job.expected - slack, before)
             if start < before:
-                self._next.remove((before, job.number))
-                self._occupy(before, job, state, -1)
-                self._reserve(job, start, state)
+                self._move(job, start, state)
 
     def _reserve_anew(self, queue: Queue, state: State) -> None:
         endings = ((max(end, state.now), size) for end, _, size, _ in state.endings)
         self._profile = Profile(state.now, state.vacant, endings)
-        in_order = [self._jobs[number] for _, number in self._next]
+        in_order = sorted((start, number) for number, start in self._starts.items())
         self._next.clear()
-        for job in in_order:
+        self._overdue.clear()
+        for job in (self._jobs[number] for _, number in in_order):
             self._reserve(job, self._profile.earliest(job.size, job.expected - state.resolution / 2), state)
 
 

@@ -1,0 +1,3 @@
+from batprotocol.policies.profile import PythonProfile
+
+class Profile(PythonProfile): ...

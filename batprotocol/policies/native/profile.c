@@ -1,0 +1,569 @@
+/* The profile of profile.py in C, the same to the last bit: conservative backfilling asks it for each job that waits.
+
+   What it is, is said there. Here are the same blocks, and the same steps on them. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "../../native.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LARGEST = 128 };
+
+typedef struct {
+    int count;
+    long long added, lowest, highest;
+    double times[LARGEST + 1];
+    long long free[LARGEST + 1]; /* but for what was added to all */
+} Block;
+
+typedef struct {
+    PyObject_HEAD
+    Py_ssize_t count, room;
+    Block **blocks; /* at least one, and none without times */
+    double *firsts; /* the first time of each, so that looking for one touches few */
+} Profile;
+
+/* Blocks */
+
+static void
+look_over(Block *block)
+{
+    long long lowest = block->free[0], highest = lowest;
+    for (int at = 1; at < block->count; at++) {
+        long long free = block->free[at];
+        lowest = free < lowest ? free : lowest;
+        highest = free > highest ? free : highest;
+    }
+    block->lowest = lowest + block->added;
+    block->highest = highest + block->added;
+}
+
+static void
+add(Block *block, int first, int last, long long by)
+{
+    for (int at = first; at < last; at++) {
+        block->free[at] += by;
+    }
+    look_over(block);
+}
+
+/* How many of these numbers, which ascend, are less than one, or equal to it if `with` says so. */
+static Py_ssize_t
+before(const double *numbers, Py_ssize_t count, double number, int with)
+{
+    Py_ssize_t low = 0, high = count;
+    while (low < high) {
+        Py_ssize_t middle = (low + high) / 2;
+        if (numbers[middle] < number || (with && numbers[middle] == number)) {
+            low = middle + 1;
+        }
+        else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Room for one more block at a place. -1 with an exception if there is none. */
+static Block *
+insert_block(Profile *self, Py_ssize_t place)
+{
+    if (self->count == self->room) {
+        Py_ssize_t room = self->room ? 2 * self->room : 4;
+        Block **blocks = PyMem_Realloc(self->blocks, (size_t)room * sizeof *blocks);
+        if (blocks) {
+            self->blocks = blocks;
+        }
+        double *firsts = blocks ? PyMem_Realloc(self->firsts, (size_t)room * sizeof *firsts) : NULL;
+        if (!firsts) {
+            PyErr_NoMemory();
+            return NULL;
+        }
+        self->firsts = firsts;
+        self->room = room;
+    }
+    Block *block = PyMem_Malloc(sizeof *block);
+    if (!block) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    size_t behind = (size_t)(self->count - place);
+    memmove(self->blocks + place + 1, self->blocks + place, behind * sizeof *self->blocks);
+    memmove(self->firsts + place + 1, self->firsts + place, behind * sizeof *self->firsts);
+    self->blocks[place] = block;
+    self->count++;
+    *block = (Block){0};
+    return block;
+}
+
+static void
+delete_blocks(Profile *self, Py_ssize_t first, Py_ssize_t last)
+{
+    for (Py_ssize_t place = first; place < last; place++) {
+        PyMem_Free(self->blocks[place]);
+    }
+    size_t behind = (size_t)(self->count - last);
+    memmove(self->blocks + first, self->blocks + last, behind * sizeof *self->blocks);
+    memmove(self->firsts + first, self->firsts + last, behind * sizeof *self->firsts);
+    self->count -= last - first;
+}
+
+/* Let a time, which is not before the first one, be one at which the number may change. -1 with an exception. */
+static int
+cut(Profile *self, double time)
+{
+    Py_ssize_t number = before(self->firsts, self->count, time, 1) - 1;
+    Block *block = self->blocks[number];
+    int at = (int)before(block->times, block->count, time, 0);
+    if (at < block->count && block->times[at] == time) {
+        return 0;
+    }
+    if (block->count == LARGEST) {
+        Block *rest = insert_block(self, number + 1);
+        if (!rest) {
+            return -1;
+        }
+        int half = LARGEST / 2;
+        rest->count = block->count - half;
+        rest->added = block->added;
+        memcpy(rest->times, block->times + half, (size_t)rest->count * sizeof *rest->times);
+        memcpy(rest->free, block->free + half, (size_t)rest->count * sizeof *rest->free);
+        block->count = half;
+        self->firsts[number + 1] = rest->times[0];
+        look_over(rest);
+        look_over(block);
+        if (at > half) {
+            block = rest;
+            at -= half;
+        }
+    }
+    size_t behind = (size_t)(block->count - at);
+    memmove(block->times + at + 1, block->times + at, behind * sizeof *block->times);
+    memmove(block->free + at + 1, block->free + at, behind * sizeof *block->free);
+    block->times[at] = time;
+    block->free[at] = block->free[at - 1];
+    block->count++;
+    return 0;
+}
+
+/* A time at which the number does not change any more is forgotten, but for the first one. */
+static void
+heal(Profile *self, double time)
+{
+    Py_ssize_t number = before(self->firsts, self->count, time, 1) - 1;
+    Block *block = self->blocks[number];
+    int at = (int)before(block->times, block->count, time, 0);
+    if (number == 0 && at == 0) {
+        return;
+    }
+    Block *last = at ? block : self->blocks[number - 1];
+    if (last->free[at ? at - 1 : last->count - 1] + last->added != block->free[at] + block->added) {
+        return;
+    }
+    if (block->count == 1) {
+        delete_blocks(self, number, number + 1);
+        return;
+    }
+    size_t behind = (size_t)(block->count - at - 1);
+    memmove(block->times + at, block->times + at + 1, behind * sizeof *block->times);
+    memmove(block->free + at, block->free + at + 1, behind * sizeof *block->free);
+    block->count--;
+    self->firsts[number] = block->times[0];
+    look_over(block);
+}
+
+/* Arguments */
+
+static int
+as_time(PyObject *value, double *time)
+{
+    *time = PyFloat_AsDouble(value);
+    return *time == -1.0 && PyErr_Occurred() ? -1 : 0;
+}
+
+static int
+as_number(PyObject *value, long long *number)
+{
+    *number = PyLong_AsLongLong(value);
+    return *number == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+static int
+expect(const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most)
+{
+    if (count < least || count > most) {
+        PyErr_Format(PyExc_TypeError, "%s: expected %zd arguments, got %zd", name, most, count);
+        return -1;
+    }
+    return 0;
+}
+
+/* Methods */
+
+static int
+append(Profile *self, double time, long long free)
+{
+    Block *block = self->count ? self->blocks[self->count - 1] : NULL;
+    if (!block || block->count == LARGEST / 2) {
+        block = insert_block(self, self->count);
+        if (!block) {
+            return -1;
+        }
+        self->firsts[self->count - 1] = time;
+    }
+    block->times[block->count] = time;
+    block->free[block->count++] = free;
+    return 0;
+}
+
+static int
+fill(Profile *self, double now, long long free, PyObject *endings)
+{
+    if (append(self, now, free) < 0) {
+        return -1;
+    }
+    PyObject *each, *all = endings ? PyObject_GetIter(endings) : NULL;
+    if (endings && !all) {
+        return -1;
+    }
+    double last = now;
+    while (all && (each = PyIter_Next(all))) {
+        double end;
+        long long size;
+        PyObject *pair = PySequence_Tuple(each);
+        Py_DECREF(each);
+        int failed = !pair || !PyArg_ParseTuple(pair, "dL", &end, &size);
+        Py_XDECREF(pair);
+        if (failed) {
+            break;
+        }
+        free += size;
+        if (end <= last) {
+            Block *block = self->blocks[self->count - 1];
+            block->free[block->count - 1] = free;
+        }
+        else if (end < INFINITY) {
+            if (append(self, end, free) < 0) {
+                break;
+            }
+            last = end;
+        }
+    }
+    Py_XDECREF(all);
+    for (Py_ssize_t number = 0; number < self->count; number++) {
+        look_over(self->blocks[number]);
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static PyObject *
+new_profile(PyTypeObject *type, PyObject *arguments, PyObject *names)
+{
+    double now;
+    long long free;
+    PyObject *endings = NULL;
+    char *known[] = {"now", "free", "endings", NULL};
+    if (!PyArg_ParseTupleAndKeywords(arguments, names, "dL|O:Profile", known, &now, &free, &endings)) {
+        return NULL;
+    }
+    Profile *self = (Profile *)type->tp_alloc(type, 0);
+    if (self && fill(self, now, free, endings) < 0) {
+        Py_CLEAR(self);
+    }
+    return (PyObject *)self;
+}
+
+static void
+dealloc(Profile *self)
+{
+    for (Py_ssize_t place = 0; place < self->count; place++) {
+        PyMem_Free(self->blocks[place]);
+    }
+    PyMem_Free(self->blocks);
+    PyMem_Free(self->firsts);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+PyDoc_STRVAR(advance_doc, "advance($self, now, /)\n--\n\nForget what was before a time.");
+
+static PyObject *
+advance(Profile *self, PyObject *value)
+{
+    double now;
+    if (as_time(value, &now) < 0) {
+        return NULL;
+    }
+    Py_ssize_t place = before(self->firsts, self->count, now, 1) - 1;
+    if (place > 0) {
+        delete_blocks(self, 0, place);
+    }
+    Block *block = self->blocks[0];
+    int at = (int)before(block->times, block->count, now, 1) - 1;
+    if (at > 0) {
+        block->count -= at;
+        memmove(block->times, block->times + at, (size_t)block->count * sizeof *block->times);
+        memmove(block->free, block->free + at, (size_t)block->count * sizeof *block->free);
+        look_over(block);
+    }
+    if (block->times[0] < now) {
+        block->times[0] = now;
+    }
+    self->firsts[0] = block->times[0];
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(change_doc, "change($self, begin, end, by, /)\n--\n\n"
+                         "So many more hosts are free from one time, which is not before the first, to another one.");
+
+static PyObject *
+change(Profile *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    double begin, end;
+    long long by;
+    if (expect("change", count, 3, 3) < 0 || as_time(arguments[0], &begin) < 0 || as_time(arguments[1], &end) < 0 ||
+        as_number(arguments[2], &by) < 0) {
+        return NULL;
+    }
+    if (!(end > begin)) {
+        Py_RETURN_NONE;
+    }
+    if (!(begin >= self->firsts[0])) {
+        PyErr_SetString(PyExc_ValueError, "expected a time that is not before the first one");
+        return NULL;
+    }
+    if (cut(self, begin) < 0 || (end < INFINITY && cut(self, end) < 0)) {
+        return NULL;
+    }
+    Py_ssize_t first = before(self->firsts, self->count, begin, 1) - 1;
+    Py_ssize_t last = before(self->firsts, self->count, end, 0) - 1;
+    Block *one = self->blocks[first], *other = self->blocks[last];
+    int start = (int)before(one->times, one->count, begin, 0);
+    int stop = (int)before(other->times, other->count, end, 0);
+    add(one, start, first == last ? stop : one->count, by);
+    for (Py_ssize_t number = first + 1; number < last; number++) {
+        Block *block = self->blocks[number];
+        block->added += by;
+        block->lowest += by;
+        block->highest += by;
+    }
+    if (first != last) {
+        add(other, 0, stop, by);
+    }
+    heal(self, begin);
+    if (end < INFINITY) {
+        heal(self, end);
+    }
+    Py_RETURN_NONE;
+}
+
+static double
+earliest_of(const Profile *self, long long size, double seconds, double limit)
+{
+    double begin = -1.0; /* since when enough are free */
+    for (Py_ssize_t number = 0; number < self->count; number++) {
+        const Block *block = self->blocks[number];
+        double last = block->times[block->count - 1];
+        if (block->lowest >= size) { /* enough in all of it */
+            if (begin < 0) {
+                begin = block->times[0];
+            }
+            if (begin >= limit) {
+                return INFINITY;
+            }
+            if (last - begin >= seconds || last >= limit) {
+                return begin;
+            }
+            continue;
+        }
+        if (begin < 0 && block->highest < size) {
+            if (block->times[0] >= limit) {
+                return INFINITY;
+            }
+            continue;
+        }
+        long long needed = size - block->added;
+        int at = 0, count = block->count;
+        while (at < count) {
+            if (begin < 0) {
+                while (at < count && block->free[at] < needed) {
+                    at++;
+                }
+                if (at == count) {
+                    break;
+                }
+                begin = block->times[at];
+                if (begin >= limit) {
+                    return INFINITY;
+                }
+            }
+            while (at < count && block->free[at] >= needed) {
+                at++;
+            }
+            if (at < count) {
+                if (block->times[at] - begin >= seconds || block->times[at] >= limit) {
+                    return begin;
+                }
+                begin = -1.0;
+            }
+        }
+        if (last >= limit && begin < 0) {
+            return INFINITY;
+        }
+    }
+    return 0 <= begin && begin < limit ? begin : INFINITY;
+}
+
+PyDoc_STRVAR(earliest_doc, "earliest($self, size, seconds, before=math.inf, /)\n--\n\n"
+                           "The first time from which on so many hosts are free for so long, or until `before`; else "
+                           "infinity.");
+
+static PyObject *
+earliest(Profile *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    long long size;
+    double seconds, limit = INFINITY;
+    if (expect("earliest", count, 2, 3) < 0 || as_number(arguments[0], &size) < 0 ||
+        as_time(arguments[1], &seconds) < 0 || (count > 2 && as_time(arguments[2], &limit) < 0)) {
+        return NULL;
+    }
+    return PyFloat_FromDouble(earliest_of(self, size, seconds, limit));
+}
+
+static int
+append_pair(PyObject *list, PyObject *pair)
+{
+    int failed = !pair || PyList_Append(list, pair) < 0;
+    Py_XDECREF(pair);
+    return failed ? -1 : 0;
+}
+
+PyDoc_STRVAR(gaps_doc, "gaps($self, most, /)\n--\n\n"
+                       "For how long hosts are free from the first time on: so many hosts for so many seconds, few for "
+                       "long first.");
+
+static PyObject *
+gaps(Profile *self, PyObject *value)
+{
+    long long left;
+    PyObject *steps = as_number(value, &left) < 0 ? NULL : PyList_New(0);
+    double now = self->firsts[0];
+    for (Py_ssize_t number = 0; steps && number < self->count && left > 0; number++) {
+        const Block *block = self->blocks[number];
+        for (int at = 0; block->lowest < left && at < block->count && left > 0; at++) {
+            long long free = block->free[at] + block->added;
+            if (free >= left) {
+                continue;
+            }
+            double length = block->times[at] - now;
+            if (length > 0 && append_pair(steps, Py_BuildValue("(Ld)", left, length)) < 0) {
+                Py_CLEAR(steps);
+                break;
+            }
+            left = free;
+        }
+    }
+    if (steps && ((left > 0 && append_pair(steps, Py_BuildValue("(Ld)", left, INFINITY)) < 0) ||
+                  PyList_Reverse(steps) < 0)) {
+        Py_CLEAR(steps);
+    }
+    return steps;
+}
+
+/* Since when so many hosts are free, or how many more than before, as a list of pairs. */
+static PyObject *
+pairs(Profile *self, int differences)
+{
+    PyObject *list = PyList_New(0);
+    long long last = 0;
+    for (Py_ssize_t number = 0; list && number < self->count; number++) {
+        const Block *block = self->blocks[number];
+        for (int at = 0; list && at < block->count; at++) {
+            long long free = block->free[at] + block->added;
+            long long shown = differences ? free - last : free;
+            last = free;
+            if (append_pair(list, Py_BuildValue("(dL)", block->times[at], shown)) < 0) {
+                Py_CLEAR(list);
+            }
+        }
+    }
+    return list;
+}
+
+static PyObject *
+iterate(Profile *self)
+{
+    PyObject *list = pairs(self, 0);
+    PyObject *iterator = list ? PyObject_GetIter(list) : NULL;
+    Py_XDECREF(list);
+    return iterator;
+}
+
+static PyObject *
+reduce(Profile *self, PyObject *Py_UNUSED(nothing))
+{
+    PyObject *list = pairs(self, 1);
+    if (!list) {
+        return NULL;
+    }
+    PyObject *first = PyList_GET_ITEM(list, 0), *rest = PyList_GetSlice(list, 1, PyList_GET_SIZE(list));
+    PyObject *made = rest ? Py_BuildValue("O(OON)", Py_TYPE(self), PyTuple_GET_ITEM(first, 0),
+                                          PyTuple_GET_ITEM(first, 1), rest)
+                          : NULL;
+    Py_DECREF(list);
+    return made;
+}
+
+/* The module */
+
+static PyMethodDef profile_methods[] = {
+    {"advance", (PyCFunction)advance, METH_O, advance_doc},
+    {"change", (PyCFunction)(void (*)(void))change, METH_FASTCALL, change_doc},
+    {"earliest", (PyCFunction)(void (*)(void))earliest, METH_FASTCALL, earliest_doc},
+    {"gaps", (PyCFunction)gaps, METH_O, gaps_doc},
+    {"__reduce__", (PyCFunction)reduce, METH_NOARGS, "What copies and pickles are made of."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyTypeObject profile_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "batprotocol.policies._profile.Profile",
+    .tp_doc = "How many hosts are free from when on.",
+    .tp_basicsize = sizeof(Profile),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = new_profile,
+    .tp_dealloc = (destructor)dealloc,
+    .tp_iter = (getiterfunc)iterate,
+    .tp_methods = profile_methods,
+};
+
+static int
+execute(PyObject *module)
+{
+    if (expect_main_interpreter("native profiles") < 0 || PyType_Ready(&profile_type) < 0) {
+        return -1;
+    }
+    return PyModule_AddObjectRef(module, "Profile", (PyObject *)&profile_type);
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, execute},
+    MAIN_INTERPRETER_ONLY
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "batprotocol.policies._profile",
+    .m_doc = "Profiles of free hosts. Private: use batprotocol.policies.",
+    .m_size = 0,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC
+PyInit__profile(void)
+{
+    return PyModuleDef_Init(&definition);
+}
