@@ -160,7 +160,8 @@ def _greedy(options: Sequence[str]) -> tuple[str, Any]:
 
 
 def _conservative(options: Sequence[str]) -> tuple[str, Any]:
-    return "backfilling", backfilling.Conservative(int(_number(_only(options, "500"), 0, whole=True)))
+    depth = int(_number(_only(options, ""), 0, whole=True)) if options else None
+    return "backfilling", backfilling.Conservative(depth)
 
 
 def _reservations(options: Sequence[str]) -> tuple[str, Any]:

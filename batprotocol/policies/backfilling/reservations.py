@@ -28,14 +28,14 @@ class Conservative(Backfilling):
 
     Args:
         depth: how many jobs at the head of the queue are compressed at a time, so that a turn does not grow with the
-            queue; those behind them move only if they can start at once. None: all.
+            queue; those behind them move only if they can start at once. All, unless told otherwise.
     """
 
     name = "conservative"
     sentence = "Each job has a reservation when it is submitted, which no job that comes later delays."
     source = "Mu'alem and Feitelson, TPDS 12, 2001"
 
-    def __init__(self, depth: int | None = 500) -> None:
+    def __init__(self, depth: int | None = None) -> None:
         if depth is not None and depth < 0:
             raise ValueError(f"expected a depth >= 0, got {depth}")
         self.depth = depth
@@ -44,6 +44,7 @@ class Conservative(Backfilling):
         self._ranking = queue.by(None)
         self._profile = Profile(state.now, state.size)
         self._starts: dict[int, float] = {}  # of each job that waits
+        self._ends: dict[int, float] = {}
         self._next: list[tuple[float, int]] = []  # a heap of them, in which those are left that do not hold any more
         self._overdue: list[int] = []  # the jobs whose time has come, but which did not fit
         self._jobs: dict[int, WaitingJob] = {}
@@ -86,11 +87,10 @@ class Conservative(Backfilling):
 
     def started(self, job: RunningJob, state: State) -> None:
         waited = job.waited
-        start = self._starts[waited.number]
+        if self._starts[waited.number] != state.now:
+            self._release(waited, state)
+            self._profile.change(state.now, state.rounded(state.now + waited.expected), -waited.size)
         self._forget(waited)
-        if start != state.now:
-            self._occupy(start, waited, state, -1)
-            self._occupy(state.now, waited, state, 1)
 
     def ended(self, job: RunningJob, state: State) -> None:
         end = state.rounded(job.end)
@@ -103,25 +103,31 @@ class Conservative(Backfilling):
         self._ended_late = True
 
     def dropped(self, job: WaitingJob, state: State) -> None:
-        start = self._starts[job.number]
-        self._forget(job)
         self._profile.advance(state.now)
-        self._occupy(start, job, state, -1)
+        self._release(job, state)
+        self._forget(job)
         self._ended_early = True
 
     # Reservations
 
     def _reserve(self, job: WaitingJob, start: float, state: State) -> None:
-        self._starts[job.number] = start
-        heappush(self._next, (start, job.number))
-        self._occupy(start, job, state, 1)
+        number = job.number
+        self._starts[number] = start
+        end = self._ends[number] = state.rounded(start + job.expected)
+        heappush(self._next, (start, number))
+        self._profile.change(start, end, -job.size)
+
+    def _release(self, job: WaitingJob, state: State) -> None:
+        """The hosts of a reservation are free again; the profile begins now."""
+        number = job.number
+        self._profile.change(max(self._starts[number], state.now), self._ends[number], job.size)
 
     def _move(self, job: WaitingJob, start: float, state: State) -> None:
-        self._occupy(self._starts[job.number], job, state, -1)
+        self._release(job, state)
         self._reserve(job, start, state)
 
     def _forget(self, job: WaitingJob) -> None:
-        del self._starts[job.number], self._jobs[job.number]
+        del self._starts[job.number], self._ends[job.number], self._jobs[job.number]
 
     def _next_start(self) -> float:
         """The first reservation of those whose time has not come."""
@@ -140,12 +146,6 @@ class Conservative(Backfilling):
         while self._next_start() <= state.now + state.resolution / 2:
             due.append(heappop(self._next)[1])
         return due
-
-    def _occupy(self, start: float, job: WaitingJob, state: State, sign: int) -> None:
-        """Take the hosts of a job out of the profile, or (-1) put them back."""
-        if start < math.inf:
-            end = state.rounded(start + job.expected) if job.expected < math.inf else math.inf
-            self._profile.change(max(start, state.now), end, -sign * job.size)
 
     def _next_at_once(self, state: State, most: float) -> WaitingJob | None:
         """The first job that can start at once, for so many seconds, and delays no reservation; its own is moved."""

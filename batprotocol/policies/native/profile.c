@@ -7,10 +7,11 @@
 
 #include "../../native.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
-enum { LARGEST = 128 };
+enum { LARGEST = 64 };
 
 typedef struct {
     int count;
@@ -359,61 +360,80 @@ change(Profile *self, PyObject *const *arguments, Py_ssize_t count)
     Py_RETURN_NONE;
 }
 
+/* A gap is looked for in one block: `begin` says since when enough are free, and is less than 0 if they are not. Gives
+   when the gap begins, or a number below 0 if there is none yet.
+
+   Most blocks are passed through here, and most jobs find nothing. Whether enough are free at a time is as good as
+   random, so nothing branches on it: what was guessed wrong would cost more than all the rest. */
+static double
+pass_through(const Block *block, long long size, double seconds, double *begin)
+{
+    const double *times = block->times;
+    const long long *free = block->free, needed = size - block->added;
+    int at = 0, start = 0, count = block->count;
+    if (*begin >= 0) {
+        while (free[at] >= needed) { /* there is one that is less */
+            at++;
+        }
+        if (times[at] - *begin >= seconds) {
+            return *begin;
+        }
+        start = ++at;
+    }
+    for (; at < count; at++) {
+        int missing = free[at] < needed;
+        if (missing & (times[at] - times[start] >= seconds)) {
+            return times[start];
+        }
+        start = missing ? at + 1 : start;
+    }
+    *begin = start < count ? times[start] : -1.0;
+    return -1.0;
+}
+
+/* The same for a block in which the time lies before which a gap must begin. Gives infinity if it cannot any more. */
+static double
+pass_limit(const Block *block, long long size, double seconds, double limit, double begin)
+{
+    for (int at = 0; at < block->count; at++) {
+        double time = block->times[at];
+        int missing = block->free[at] + block->added < size;
+        if (begin >= 0 && (time >= limit || (missing && time - begin >= seconds))) {
+            return begin;
+        }
+        if (time >= limit) {
+            return INFINITY;
+        }
+        begin = missing ? -1.0 : begin < 0 ? time : begin;
+    }
+    return begin < 0 ? INFINITY : begin;
+}
+
 static double
 earliest_of(const Profile *self, long long size, double seconds, double limit)
 {
     double begin = -1.0; /* since when enough are free */
+    seconds = seconds > 0 ? seconds : DBL_MIN;
     for (Py_ssize_t number = 0; number < self->count; number++) {
         const Block *block = self->blocks[number];
         double last = block->times[block->count - 1];
+        if (last >= limit) {
+            return pass_limit(block, size, seconds, limit, begin);
+        }
         if (block->lowest >= size) { /* enough in all of it */
-            if (begin < 0) {
-                begin = block->times[0];
-            }
-            if (begin >= limit) {
-                return INFINITY;
-            }
-            if (last - begin >= seconds || last >= limit) {
+            begin = begin < 0 ? block->times[0] : begin;
+            if (last - begin >= seconds) {
                 return begin;
             }
-            continue;
         }
-        if (begin < 0 && block->highest < size) {
-            if (block->times[0] >= limit) {
-                return INFINITY;
+        else if (begin >= 0 || block->highest >= size) {
+            double found = pass_through(block, size, seconds, &begin);
+            if (found >= 0) {
+                return found;
             }
-            continue;
-        }
-        long long needed = size - block->added;
-        int at = 0, count = block->count;
-        while (at < count) {
-            if (begin < 0) {
-                while (at < count && block->free[at] < needed) {
-                    at++;
-                }
-                if (at == count) {
-                    break;
-                }
-                begin = block->times[at];
-                if (begin >= limit) {
-                    return INFINITY;
-                }
-            }
-            while (at < count && block->free[at] >= needed) {
-                at++;
-            }
-            if (at < count) {
-                if (block->times[at] - begin >= seconds || block->times[at] >= limit) {
-                    return begin;
-                }
-                begin = -1.0;
-            }
-        }
-        if (last >= limit && begin < 0) {
-            return INFINITY;
         }
     }
-    return 0 <= begin && begin < limit ? begin : INFINITY;
+    return begin >= 0 ? begin : INFINITY;
 }
 
 PyDoc_STRVAR(earliest_doc, "earliest($self, size, seconds, before=math.inf, /)\n--\n\n"
