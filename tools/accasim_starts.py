@@ -26,7 +26,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 from batprotocol.model import DelayProfile
 from batprotocol.simulator import lublin_workload
 
-HOSTS, JOBS, SEED, LOAD = 256, 300, 7, 0.8
+HOSTS, JOBS, SEED, LOAD = 256, 5000, 7, 0.8
 COLUMNS = ("submitted", "runtime", "size", "walltime", "fifo", "sjf", "easy")
 
 # What the other Python runs: in a folder that holds log.swf and system.json, it writes starts.json.
@@ -37,11 +37,11 @@ from accasim.base.allocator_class import FirstFit
 from accasim.base.scheduler_class import EASYBackfilling, FirstInFirstOut, ShortestJobFirst
 from accasim.base.simulator_class import Simulator
 
-starts = {}
+starts, told = {}, {"job": ("id", "str"), "start": ("start_time", "int")}
 for name, policy in ("fifo", FirstInFirstOut), ("sjf", ShortestJobFirst), ("easy", EASYBackfilling):
     simulator = Simulator(
         "log.swf", "system.json", policy(FirstFit()), RESULTS_FOLDER_PATH=name, statistics_output=False,
-        SCHEDULE_OUTPUT={"format": "{job} {start}", "attributes": {"job": ("id", "str"), "start": ("start_time", "int")}},
+        SCHEDULE_OUTPUT={"format": "{job} {start}", "attributes": told},
     )
     simulator.start_simulation()
     with open(name + "/sched-log.swf") as file:
