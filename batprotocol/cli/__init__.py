@@ -6,7 +6,7 @@ imports what does the work when that is wanted, so that `batproto --help` and co
 - `messages`: `dump`, `convert`, `validate` and `check`; `captures`: `at`, `stats`, `diff` and `replay`;
 - `reference`: `schema`, `rules` and `policies`;
 - `run`: `run` and `library`; `simulate`, `compare`, `conformance`, `bridge` and `new`, one each;
-- `fast` and `grid`: the commands of FaST and of campaigns.
+- `study`: those of studies; `fast` and `grid`: those of FaST and of campaigns.
 
 They stand on what they have in common. `parameters` has what several of them take, `families` what the
 help of groups shows. What is read goes from `inputs` to

@@ -27,6 +27,7 @@ from batprotocol.cli.new.command import new
 from batprotocol.cli.reference.command import policies, rules, schema
 from batprotocol.cli.run.command import library, run
 from batprotocol.cli.simulate.command import simulate
+from batprotocol.cli.study.command import study
 from batprotocol.cli.terminal.output import PIPE_CLOSED, STANDARD_OUTPUT, discard
 from batprotocol.cli.terminal.text import printable
 from batprotocol.errors import ProtocolError
@@ -57,6 +58,7 @@ _OVERVIEW = {
         "policies": "List the ready schedulers, and the parts they are made of.",
         "simulate": "Simulate a scheduler with the embedded Batsim.",
         "compare": "Compare what came of two simulations, job by job.",
+        "study": "Run many simulations, and make tables and plots of them.",
         "conformance": "Find out what a scheduler, in any language, gets wrong.",
     },
     "Run schedulers with Batsim": {
@@ -143,7 +145,7 @@ for _command in (
     *(dump, convert, validate, check),
     *(at, stats, diff, replay),
     *(schema, rules, policies),
-    *(run, library, simulate, compare, conformance, bridge, new),
+    *(run, library, simulate, compare, study, conformance, bridge, new),
     *(fast, grid),
 ):
     batproto.add_command(_command)

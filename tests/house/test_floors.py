@@ -130,6 +130,7 @@ CLI = {
     "grid": 4,
     "new": 4,
     "reference": 4,
+    "study": 4,
     "run": 5,
     "captures": 6,
     "conformance": 6,

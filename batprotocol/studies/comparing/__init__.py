@@ -7,7 +7,7 @@
 
 from batprotocol.studies.comparing.bootstrap import CONFIDENCE, RESAMPLES, interval
 from batprotocol.studies.comparing.pairs import TOLERANCE, Comparison, JobPair, Parting, compare
-from batprotocol.studies.comparing.plots import plot_boxes, plot_ecdf, plot_lines, save_plot
+from batprotocol.studies.comparing.plots import expect_plots, plot_boxes, plot_ecdf, plot_lines, save_plot
 from batprotocol.studies.comparing.rows import PlainRow, ResultRow
 from batprotocol.studies.comparing.schedules import Schedule, read_schedule
 from batprotocol.studies.comparing.tables import Cell, Table, table
@@ -25,6 +25,7 @@ __all__ = [
     "Schedule",
     "Table",
     "compare",
+    "expect_plots",
     "interval",
     "plot_boxes",
     "plot_ecdf",

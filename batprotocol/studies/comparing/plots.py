@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from batprotocol.errors import InputError, PackageMissing, shown
@@ -29,12 +30,13 @@ from batprotocol.studies.comparing.tables import Cell, table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FORMATS", "OF_JOBS", "plot_boxes", "plot_ecdf", "plot_lines", "save_plot"]
+__all__ = ["FORMATS", "OF_JOBS", "expect_plots", "plot_boxes", "plot_ecdf", "plot_lines", "save_plot"]
 
 FORMATS: Final = ("png", "svg", "pdf")
 OF_JOBS: Final = ("waiting_time", "turnaround_time", "slowdown", "bounded_slowdown")
 """What of jobs distributions can be drawn of."""
 
+_MISSING: Final = "plots need the package matplotlib: pip install 'batprotocol[plots]'"
 _COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 _DASHES: Final[tuple[Any, ...]] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (7, 2, 1, 2)))
@@ -270,17 +272,31 @@ def save_plot(figure: Figure, path: str | os.PathLike[str]) -> None:
         InputError: the name has another ending.
         OSError: the file cannot be written.
     """
+    name = os.fspath(path)
+    format = expect_plots(name)
     import matplotlib
 
-    name = os.fspath(path)
-    format = os.path.splitext(name)[1].removeprefix(".").lower()
-    if format not in FORMATS:
-        raise InputError(f"expected a name that ends in .{', .'.join(FORMATS)}, got {shown(name)}")
     metadata = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None, "Producer": None}}[
         format
     ]
     with matplotlib.rc_context(_STYLE), naming(name):
         figure.savefig(name, format=format, dpi=_DOTS, metadata=metadata)
+
+
+def expect_plots(path: str | os.PathLike[str]) -> str:
+    """The format of a plot in a file of that name, before anything is drawn.
+
+    Raises:
+        InputError: plots are not written into files of such names.
+        PackageMissing: matplotlib is not installed.
+    """
+    name = os.fspath(path)
+    format = os.path.splitext(name)[1].removeprefix(".").lower()
+    if format not in FORMATS:
+        raise InputError(f"expected a name that ends in .{', .'.join(FORMATS)}, got {shown(name)}")
+    if find_spec("matplotlib") is None:
+        raise PackageMissing(_MISSING)
+    return format
 
 
 def _canvas() -> tuple[Figure, Any]:
@@ -289,7 +305,7 @@ def _canvas() -> tuple[Figure, Any]:
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError:
-        raise PackageMissing("plots need the package matplotlib: pip install 'batprotocol[plots]'") from None
+        raise PackageMissing(_MISSING) from None
     with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=_SIZE, layout="constrained")
         return figure, figure.add_subplot()

@@ -1,0 +1,159 @@
+"""`batproto study table`, `plot` and `metrics`: their parameters. The work is imported when it is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from batprotocol.cli.parameters import completions
+
+__all__ = ["metrics", "plot", "table"]
+
+
+def _complete_metric(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    from batprotocol.simulator import METRICS
+
+    return completions(tuple(METRICS), start)
+
+
+def _wanted(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, list[str]]:
+    """The values to look at, by their axes."""
+    found: dict[str, list[str]] = {}
+    for each in given:
+        axis, equals, values = each.partition("=")
+        if not axis or not equals:
+            raise click.BadParameter(f"expected AXIS=VALUE or AXIS=VALUE,VALUE, got {each!r}", context, parameter)
+        found.setdefault(axis, []).extend(values.split(","))
+    return found
+
+
+def _form(name: str, sentence: str) -> Callable[[Any], Any]:
+    return click.option(f"--{name}", "form", flag_value=name, help=sentence)
+
+
+_path = click.Path(readable=False, path_type=str)
+_source = click.argument("source", metavar="STORE|STUDY.toml", type=_path)
+_only = click.option(
+    "--only",
+    "where",
+    metavar="AXIS=VALUE,...",
+    multiple=True,
+    callback=_wanted,
+    help="Only these runs. Can be repeated, for several axes.",
+)
+_confidence = click.option(
+    "--confidence",
+    metavar="SHARE",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="The confidence of the intervals.",
+)
+
+
+@click.command()
+@_source
+@click.option("--rows", metavar="AXIS", default="scheduler", show_default=True, help="The axis of the rows.")
+@click.option("--columns", metavar="AXIS", help="The axis of the columns; without it, they are the metrics.")
+@click.option(
+    "--metric",
+    "metrics",
+    metavar="NAME",
+    multiple=True,
+    default=["mean_bounded_slowdown"],
+    show_default=True,
+    shell_complete=_complete_metric,
+    help='The metric; "batproto study metrics" lists them. Without --columns, it can be repeated.',
+)
+@click.option("--baseline", metavar="VALUE", help="Show differences to this row, paired by seed and so on.")
+@_only
+@_confidence
+@_form("csv", "Print CSV, a line for each cell.")
+@_form("markdown", "Print Markdown.")
+@_form("latex", "Print LaTeX, which needs booktabs.")
+@_form("json", "Print JSON.")
+def table(**options: Any) -> None:
+    """Make a table of the results of a study: the means of a metric over seeds, with bootstrap intervals.
+
+    With --baseline, the cells are differences: from each run, that of the baseline with the same seed, load and so on
+    is subtracted. Where 0 is in the interval, the difference may be chance ("n.s."). The best of a column is in bold,
+    or in asterisks.
+
+    Of a study that is named by its file, the runs are those of the file as it is now, in NAME.runs.
+
+    \b
+    Examples:
+      batproto study table study.runs --columns load
+      batproto study table study.toml --columns load --baseline FCFS --latex
+      batproto study table study.runs --metric mean_waiting_time --metric utilisation
+      batproto study table study.runs --rows load --columns seed --only scheduler=easy
+    """
+    from batprotocol.cli.study import tables
+
+    tables.show(**options)
+
+
+@click.command()
+@_source
+@click.option("-o", "--output", metavar="FILE", type=_path, required=True, help="The file: .png, .svg or .pdf.")
+@click.option(
+    "--kind",
+    type=click.Choice(["lines", "boxes", "ecdf"]),
+    help="Lines with bands, boxes, or the distribution over jobs; lines with --x and boxes without unless given.",
+)
+@click.option("--x", metavar="AXIS", help="The axis to the right.")
+@click.option(
+    "--by",
+    metavar="AXIS",
+    default="scheduler",
+    show_default=True,
+    help="The axis of which each value is a line or box.",
+)
+@click.option(
+    "--metric",
+    metavar="NAME",
+    default="mean_bounded_slowdown",
+    show_default=True,
+    shell_complete=_complete_metric,
+    help="The metric of lines and boxes.",
+)
+@click.option(
+    "--of",
+    type=click.Choice(["waiting_time", "turnaround_time", "slowdown", "bounded_slowdown"]),
+    default="waiting_time",
+    show_default=True,
+    help="What of jobs --kind ecdf shows.",
+)
+@_only
+@_confidence
+@click.option("--log", is_flag=True, help="Take a logarithmic scale.")
+def plot(**options: Any) -> None:
+    """Draw the results of a study: a metric against an axis, with bands that are bootstrap intervals of its means.
+
+    Or boxes over runs, or, with --kind ecdf, which share of the jobs have waited at most so long.
+
+    \b
+    Examples:
+      batproto study plot study.runs --x load -o slowdown.pdf
+      batproto study plot study.runs --kind boxes --x load --log -o boxes.svg
+      batproto study plot study.runs --kind ecdf --only load=1.2 -o waiting.png
+    """
+    from batprotocol.cli.study import plotting
+
+    plotting.show(**options)
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def metrics(as_json: bool) -> None:
+    """List the metrics by their names, with what each is, its unit and its source.
+
+    All are over the jobs that ran. Of a class of jobs, where classes are measured, the name has that in front, such as
+    short_wide_mean_waiting_time.
+    """
+    from batprotocol.cli.study import metrics as work
+
+    work.show(as_json=as_json)
