@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from html import escape
 from typing import TYPE_CHECKING
 
 from batprotocol.model import FinalJobState
+from batprotocol.simulator.results import frames
 from batprotocol.simulator.results.files import read_jobs
 from batprotocol.simulator.results.metrics import TAU, Metrics, measured
 from batprotocol.simulator.results.observing import JobRow, Observer, Totals
@@ -13,6 +15,10 @@ from batprotocol.simulator.results.statistics import Statistics
 from batprotocol.simulator.results.words import duration, joules, ratio
 
 if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
     from batprotocol.simulator.results.summary import Summary
 
 __all__ = ["JobRows", "Result"]
@@ -201,6 +207,30 @@ class Result:
         """What Batsim's schedule.json holds, key by key."""
         return self._statistics.schedule()
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """The jobs as a `pandas.DataFrame`, with the columns of jobs.csv.
+
+        Raises:
+            PackageMissing: `pandas` is missing.
+        """
+        return frames.pandas_frame(frames.job_columns(self.jobs), frames.JOB_KINDS)
+
+    def to_polars(self) -> polars.DataFrame:
+        """The jobs as a `polars.DataFrame`, with the columns of jobs.csv.
+
+        Raises:
+            PackageMissing: `polars` is missing.
+        """
+        return frames.polars_frame(frames.job_columns(self.jobs), frames.JOB_KINDS)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The jobs as a `pyarrow.Table`, with the columns of jobs.csv.
+
+        Raises:
+            PackageMissing: `pyarrow` is missing.
+        """
+        return frames.arrow_table(frames.job_columns(self.jobs), frames.JOB_KINDS)
+
     def facts(self) -> list[tuple[str, str]]:
         """The numbers worth telling, as names and texts."""
         jobs = ", ".join(f"{self.counts[state]:,} {word}" for state, word in _WORDS if self.counts[state])
@@ -236,6 +266,13 @@ class Result:
 
     def __str__(self) -> str:
         return "\n".join(f"{name}: {value}" for name, value in self.facts())
+
+    def _repr_html_(self) -> str:
+        left = 'style="text-align: left"'
+        rows = (
+            f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(value)}</td></tr>" for name, value in self.facts()
+        )
+        return f"<table><tbody>{''.join(rows)}</tbody></table>"
 
     def __repr__(self) -> str:
         return f"<Result of {self.nb_jobs} jobs, makespan {self.makespan:g} s>"
