@@ -187,12 +187,14 @@ class _Play:
         if isinstance(event, model.RequestedCallEvent) and isinstance(form, model.RequestedCallEvent):
             ids = self._ids.get(form.call_me_later_id)
             if ids:
-                is_periodic = "Periodic(" in form.call_me_later_id
-                name = ids[0] if is_periodic else ids.pop(0)
+                # Of several that were asked for at once and for the same time, each will do: best the one of then.
+                name = event.call_me_later_id if event.call_me_later_id in ids else ids[0]
+                if "Periodic(" not in form.call_me_later_id:
+                    ids.remove(name)
                 return event if name == event.call_me_later_id else replace(event, call_me_later_id=name)
         elif isinstance(event, model.ProbeDataEmittedEvent) and isinstance(form, model.ProbeDataEmittedEvent):
             ids = self._ids.get(form.probe_id)
-            if ids and ids[0] != event.probe_id:
+            if ids and event.probe_id not in ids:
                 return replace(event, probe_id=ids[0])
         return event
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from msgspec.structs import replace
 from recorded import said_in
 
-from batprotocol import Event, Message
+from batprotocol import Event, Message, model
 from batprotocol.capture import Entry
 from batprotocol.model import Direction
 from batprotocol.wire import FORMATS, frames
@@ -81,3 +81,34 @@ def in_json(run: Run) -> Run:
             data = FORMATS["json"].encode(entry.message)
         found.append(Entry(entry.number, entry.direction, data))
     return found
+
+
+NAMED = ("call_me_later_id", "probe_id")
+
+
+def renamed(direction: Direction, message: Message) -> Message:
+    """Other ids of calls and probes."""
+
+    def other(event: Any) -> Any:
+        return replace(event, **{name: f"x{getattr(event, name)[::-1]}" for name in NAMED if hasattr(event, name)})
+
+    return replace(message, events=tuple(map(other, message.events)))
+
+
+def exchanged(direction: Direction, message: Message) -> Message:
+    """Decisions of one moment that have nothing to do with one another, in another order."""
+    apart = (model.ExecuteJobEvent, model.RejectJobEvent, model.CallMeLaterEvent, model.KillJobsEvent)
+    about: list[str] = []
+    for event in message.events:
+        about += getattr(event, "job_ids", None) or [getattr(event, "job_id", None) or str(event)]
+    if (
+        all(isinstance(event, apart) for event in message.events)
+        and len({event.timestamp for event in message.events}) < 2
+    ):
+        taken: list[int] = []
+        for event in message.events:
+            if isinstance(event, model.ExecuteJobEvent):
+                taken += model.parse_hosts(event.allocation.host_allocation)
+        if len(set(taken)) == len(taken) and len(set(about)) == len(about):
+            return replace(message, events=message.events[::-1])
+    return message

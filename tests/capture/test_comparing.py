@@ -7,7 +7,21 @@ from functools import cache
 from typing import Any
 
 import pytest
-from changes import B2E, E2B, Run, changed, every, in_json, loaded, rewritten, with_events, with_message, without
+from changes import (
+    B2E,
+    E2B,
+    Run,
+    changed,
+    every,
+    exchanged,
+    in_json,
+    loaded,
+    renamed,
+    rewritten,
+    with_events,
+    with_message,
+    without,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -192,6 +206,25 @@ def two_at_once(run: Run) -> int | None:
     return None
 
 
+ANYWHERE = ("CreateProbe", "Execute", "Kill", "Call", "Reject", "Turn", "Change", "Register", "Finish", "Stop", "Job")
+
+
+@given(st.data())
+@settings(max_examples=40, deadline=None)
+def test_an_event_less_or_more_is_found_wherever_it_is(data: st.DataObject) -> None:
+    run = run_of(data.draw(st.sampled_from([CLUSTER, ENERGY, REGISTRATION, ON_OFF, PSTATES, "plan__calls"])))
+    events = [each for each in every(run, object) if type(each[2]).__name__.startswith(ANYWHERE)]
+    number, place, event = data.draw(st.sampled_from(events))
+    message = run[number].message
+    assert message is not None
+    twice = with_events(run, number, [*message.events[: place + 1], event, *message.events[place + 1 :]])
+    for other in (without(run, number, place), twice):
+        for pair in ((run, other), (other, run)):
+            parting = compare(*pair)
+            assert parting is not None
+            assert parting.number == number
+
+
 # What does not matter
 
 
@@ -205,18 +238,6 @@ def test_the_two_formats_of_one_run_differ_nowhere(every: int) -> None:
         with Capture(binary) as one, Capture(json) as other:
             assert compare(one, other) is None, binary.name
             assert list(job_differences(one, other)) == []
-
-
-NAMED = ("call_me_later_id", "probe_id")
-
-
-def renamed(direction: Direction, message: Message) -> Message:
-    """Other ids of calls and probes."""
-
-    def other(event: Any) -> Any:
-        return replace(event, **{name: f"x{getattr(event, name)[::-1]}" for name in NAMED if hasattr(event, name)})
-
-    return replace(message, events=tuple(map(other, message.events)))
 
 
 def written_otherwise(direction: Direction, message: Message) -> Message:
@@ -247,23 +268,6 @@ def written_otherwise(direction: Direction, message: Message) -> Message:
         return event
 
     return replace(message, events=tuple(map(other, message.events)))
-
-
-def exchanged(direction: Direction, message: Message) -> Message:
-    """Decisions of one moment that have nothing to do with one another, in another order."""
-    apart = (model.ExecuteJobEvent, model.RejectJobEvent, model.CallMeLaterEvent, model.KillJobsEvent)
-    about = [getattr(event, "job_id", None) or str(event) for event in message.events]
-    if (
-        all(isinstance(event, apart) for event in message.events)
-        and len({event.timestamp for event in message.events}) < 2
-    ):
-        taken: list[int] = []
-        for event in message.events:
-            if isinstance(event, model.ExecuteJobEvent):
-                taken += model.parse_hosts(event.allocation.host_allocation)
-        if len(set(taken)) == len(taken) and len(set(about)) == len(about):
-            return replace(message, events=message.events[::-1])
-    return message
 
 
 def a_little_later(direction: Direction, message: Message) -> Message:

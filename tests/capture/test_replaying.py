@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from changes import Run, changed, every, loaded, with_message
+from changes import Run, changed, every, exchanged, loaded, renamed, with_message
 from msgspec.structs import replace
 from recorded import all_runs
 from support import ROOT
@@ -63,6 +63,59 @@ def test_examples_decide_as_they_did(path: Path) -> None:
     assert played.end == ""
     if "-py" in path.name or path.name[0].isupper():  # made by the very same: not just in effect
         assert played.unlike == 0
+
+
+class Parrot:
+    """Says what was said then, or something that comes to the same; what it is told must be what was told then.
+
+    Args:
+        run: the recording.
+        change: what it makes of each message of the recording, Batsim's too.
+    """
+
+    def __init__(self, run: Run, change: Any) -> None:
+        messages = [None if each.message is None else change(each.direction, each.message) for each in run]
+        self.replies = iter(messages[1::2])
+        self.told = iter(messages[2::2])
+
+    def hello(self, text: str) -> Message:
+        return self._reply()
+
+    def answer(self, message: Message) -> Message:
+        told = next(self.told)
+        # What Batsim says has the ids of now; how it writes host sets is its own.
+        assert told is not None
+        assert [ids(event) for event in message.events] == [ids(event) for event in told.events]
+        return self._reply()
+
+    def _reply(self) -> Message:
+        reply = next(self.replies)
+        assert reply is not None
+        return reply
+
+
+def ids(event: model.Event) -> tuple[str, ...]:
+    names = ("job_id", "call_me_later_id", "probe_id")
+    return (type(event).__name__, *(getattr(event, name, "") for name in names))
+
+
+def same(direction: Direction, message: Message) -> Message:
+    return message
+
+
+@pytest.mark.parametrize("change", [same, renamed, exchanged])
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.minutes)])
+def test_every_recorded_run_is_played_to_its_end(every: int, change: Any) -> None:
+    for path in all_runs()[::every]:
+        if "reset-probe" in path.name:
+            continue  # it resets a probe that there is not, whose name is all that there is to it
+        run = loaded(path)
+        for in_effect in (True,) if change is not same else (False, True):
+            found = replay(run, Parrot(run, change), in_effect=in_effect)
+            broken = next((entry.number for entry in run[1:] if entry.message is None), None)
+            assert found.difference is None, (path.name, found.number, found.difference)
+            assert found.replies == (len(run) if broken is None else broken) // 2, path.name
+            assert (f"message {broken} of" in found.end) is (broken is not None)
 
 
 # By hand

@@ -91,6 +91,18 @@ def test_what_is_no_run_is_told_in_a_sentence(command: list[str], tmp_path: Path
         assert done.err.count("\n") == 1
 
 
+def test_what_is_of_another_protocol_or_has_no_beginning_is_told() -> None:
+    fast = DATA / "fast" / "recordings" / "dummy_scheduler.jsonl"
+    for command in (["at", fast, "1"], ["stats", fast], ["replay", fast, "fcfs"]):
+        done = run_here(*command)
+        sentence = f"batproto: {fast}: is of FaST, and what is looked at this way is of Batsim 5\n"
+        assert (done.status, done.out, done.err) == (1, "", sentence)
+    assert run_here("diff", POWER, fast).status == 2
+    part = ROOT / "examples"
+    assert "does not begin with the initialization data" in run_here("at", part, "1").err
+    assert run_here("stats", part).status == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -88,9 +88,9 @@ class Meaning:
 
     def _create(self, event: model.CreateProbeEvent) -> model.Event:
         when, resources = as_milliseconds(event.measurement_triggering_policy), canonical_resources(event.resources)
-        place = f"of message {self._number}, {event.metrics!r} of {resources!r}"
-        name = self._probes.ask(event.probe_id, when, place)
-        return replace(event, probe_id=name, measurement_triggering_policy=when, resources=resources)
+        form = replace(event, measurement_triggering_policy=when, resources=resources)
+        place = f"of message {self._number}, {replace(form, probe_id='', timestamp=0.0)!r}"
+        return replace(form, probe_id=self._probes.ask(event.probe_id, when, place))
 
     def _probed(self, event: model.ProbeDataEmittedEvent) -> model.Event:
         name = self._probes.get(event.probe_id)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from math import isfinite
 
-from batprotocol.capture import Capture
 from batprotocol.cli.captures.known import lines_of
+from batprotocol.cli.captures.opening import opened
 from batprotocol.cli.messages.tree import draw
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import printable
@@ -24,7 +24,7 @@ def at(path: str, time: float, output: Output, *, as_json: bool, full: bool) -> 
         as_json: as JSON.
         full: all of it, however much that is.
     """
-    with Capture(path) as run:
+    with opened(path) as run:
         known = run.knowledge_at(time)
         if run.missing:
             output.remark(path, run.missing)

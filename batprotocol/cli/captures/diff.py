@@ -10,6 +10,7 @@ from batprotocol.capture.comparing import JobDifference, Parting, compare, job_d
 from batprotocol.capture.entries import Entry
 from batprotocol.capture.jobs import ToldJob
 from batprotocol.cli.captures.known import lines_of
+from batprotocol.cli.captures.opening import opened
 from batprotocol.cli.messages.dump import print_frames
 from batprotocol.cli.messages.tree import draw
 from batprotocol.cli.terminal.output import Output
@@ -38,7 +39,7 @@ def diff(one: str, other: str, output: Output, *, tolerance: float, jobs: bool, 
         full: show all that is known, however much that is.
     """
     try:
-        with Capture(one) as mine, Capture(other) as theirs:
+        with opened(one, from_its_beginning=False) as mine, opened(other, from_its_beginning=False) as theirs:
             return _compared(mine, theirs, output, tolerance, jobs=jobs, quiet=quiet, full=full)
     except ProtocolError as error:
         output.error(*_told(str(error)))

@@ -12,9 +12,9 @@ from contextlib import ExitStack, suppress
 
 import click
 
-from batprotocol.capture import Capture
 from batprotocol.capture.replaying import Asked, Played, Together, replay
 from batprotocol.cli.captures.known import lines_of
+from batprotocol.cli.captures.opening import opened
 from batprotocol.cli.messages.dump import print_frames
 from batprotocol.cli.messages.tree import draw
 from batprotocol.cli.run.private import private_endpoint
@@ -63,7 +63,7 @@ def run(
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
     found: Played | None = None
     with ExitStack() as stack:
-        recording = stack.enter_context(Capture(path))
+        recording = stack.enter_context(opened(path))
         stack.enter_context(stack.enter_context(Interrupts()).immediately())
         target = who[0] if len(who) == 1 and edc is None and library is None and is_scheduler(who[0]) else ""
         with telling_whose_fault(target or "the decision component"):

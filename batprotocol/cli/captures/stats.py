@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 
-from batprotocol.capture import Capture
 from batprotocol.capture.statistics import JobStatistics, RunStatistics, SideStatistics, statistics_of
 from batprotocol.cli.captures.known import seconds
+from batprotocol.cli.captures.opening import opened
 from batprotocol.cli.messages.tree import Node, draw
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import Piece, number_of, printable
@@ -18,7 +18,7 @@ __all__ = ["stats"]
 
 def stats(path: str, output: Output, *, as_json: bool) -> None:
     """Print the numbers of a run, as a tree or as JSON."""
-    with Capture(path) as run:
+    with opened(path, from_its_beginning=False) as run:
         found = statistics_of(run)
         if run.missing:
             output.remark(path, run.missing)
