@@ -305,6 +305,16 @@ def test_a_series_is_whole_to_the_end_of_its_last_bin() -> None:
     assert series.means(19.999, 1)[0] * 19.999 == pytest.approx(series.area)
 
 
+def test_what_takes_no_time_at_first_is_not_lost() -> None:
+    series = StepSeries()
+    for start, end, amount in [(0.0, 1e-24, 3), (0.0, 1e-20, 5), (0.25, 1.0, 8)]:
+        series.add(start, end, amount)
+    assert series.means(1.0, 4) == pytest.approx([0, 8, 8, 8], abs=0.05)
+    series.add(8e5, 2e6, 3)
+    assert series.area == pytest.approx(6 + 3.6e6)
+    assert series.means(2e6, 5) == pytest.approx([0, 0, 3, 3, 3], abs=0.01)
+
+
 def test_a_series_stays_small() -> None:
     series = StepSeries()
     for number in range(2000):

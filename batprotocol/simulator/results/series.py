@@ -39,12 +39,14 @@ class StepSeries:
         if end <= start:
             return
         area = amount * (end - start)
-        self.area += area
         if end > self._end:
             self._end = end
             self._width = self._width or 2 * end / _BINS
+            if end >= self._width * _BINS * _BINS:
+                self._gather(end)
             while end >= self._width * _BINS:
                 self._double()
+        self.area += area
         areas, steps, width = self._areas, self._steps, self._width
         first, last = int(start / width), int(end / width)
         if first == last:  # as most do, once bins have grown
@@ -54,6 +56,14 @@ class StepSeries:
         steps[first + 1] += amount
         areas[last] -= amount * ((last + 1) * width - end)
         steps[last + 1] -= amount
+
+    def _gather(self, end: float) -> None:
+        """Make one bin of all: what comes takes so much longer than all before that each bin will be longer, too."""
+        while end >= self._width * _BINS:
+            self._width *= 2
+        self._areas = array("d", bytes(8 * _BINS))
+        self._areas[0] = self.area
+        self._steps = array("d", bytes(8 * (_BINS + 1)))
 
     def _double(self) -> None:
         """Make one bin of every two."""
