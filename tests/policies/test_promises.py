@@ -116,7 +116,7 @@ def promises(examples: int) -> None:
 
 @pytest.mark.slow
 def test_reservations_are_kept() -> None:
-    promises(3)
+    promises(5)
 
 
 @pytest.mark.minutes
@@ -159,7 +159,7 @@ def shares(examples: int) -> None:
 
 @pytest.mark.slow
 def test_as_many_jobs_share_a_host_as_may() -> None:
-    shares(10)
+    shares(25)
 
 
 @pytest.mark.minutes
@@ -178,7 +178,7 @@ def test_hosts_are_shared_only_when_none_is_idle() -> None:
 
 @pytest.mark.slow
 def test_all_jobs_run_and_no_host_has_two() -> None:
-    runs(20)
+    runs(50)
 
 
 @pytest.mark.minutes
@@ -187,7 +187,7 @@ def test_all_jobs_run_and_no_host_has_two_in_2000_workloads() -> None:
 
 
 @given(workloads(exact=False), st.sampled_from(ORDERS))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_one_reservation_is_easy(workload: Workload, order: str) -> None:
     kinds: list[Backfilling] = [EASY(), Reservations(1)]
     rows = [rows_of(workload, Policy(named(order)().order, each)) for each in kinds]
