@@ -5,7 +5,8 @@
 ...     first = next(iter(run))
 
 The data take this way: `archives` reads tar, compressed or not; `sources` finds the messages in all that people name
-(files, folders, archives, standard input), and `names` what their names tell. `files` makes a container of these.
+(files, folders, archives, standard input), and `names` what their names tell. `files` makes a container of these, and
+`mcap` is the other.
 `captures` is the door: a `Capture` gives each message as an `Entry` (`entries`), which is read when somebody asks.
 
 `jobs` makes rows of what messages tell of jobs, and `knowledge` says what is known at a moment, by the rules of the

@@ -10,16 +10,19 @@ import io
 import math
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from functools import cached_property
 from types import TracebackType
 from typing import Protocol
 
 import msgspec
 
-from batprotocol.capture.entries import MOST, Entry, moment_of
+from batprotocol.capture.entries import Entry
 from batprotocol.capture.files import Files
 from batprotocol.capture.jobs import ToldJob, jobs_of
 from batprotocol.capture.knowledge import Knowledge, knowledge_at, said_in
+from batprotocol.recording.moments import MOST, moment_of
+from batprotocol.recording.names import MCAP, MCAP_MAGIC
 
 __all__ = ["Capture", "KeptResult"]
 
@@ -79,7 +82,7 @@ class Capture:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
-        self._container: Container = Files(self.path)
+        self._container = _opened(self.path)
 
     def __iter__(self) -> Iterator[Entry]:
         """All messages, in the order in which they were said."""
@@ -171,6 +174,20 @@ class Capture:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _opened(path: str) -> Container:
+    if os.path.isdir(path):
+        return Files(path)
+    with ExitStack() as stack:
+        file = stack.enter_context(open(path, "rb"))
+        if file.read(len(MCAP_MAGIC)) != MCAP_MAGIC and not path.endswith(MCAP):
+            return Files(path)
+        from batprotocol.capture.mcap import McapFile  # which needs an extra
+
+        container = McapFile(path, file)
+        stack.pop_all()  # it closes the file
+        return container
 
 
 def _moment(time: float, name: str) -> int:

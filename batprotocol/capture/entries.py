@@ -9,24 +9,14 @@ from typing import Final
 
 from batprotocol.errors import DecodeError
 from batprotocol.model import Direction, Message
+from batprotocol.recording.names import Names
 from batprotocol.wire import decode, decode_binary, detect, frames
 from batprotocol.wire.glance import time_of
 
-__all__ = ["MOST", "Entry", "moment_of"]
-
-MOST: Final = 2**64 - 1
-"""The last moment that there is: 584 years of nanoseconds."""
+__all__ = ["Entry"]
 
 _UNREAD: Final = object()
-
-
-def moment_of(time: float | None) -> int:
-    """A simulated time as captures are looked up by it: in nanoseconds, from 0 to `MOST`; 0 for None.
-
-    >>> moment_of(1.5), moment_of(None)
-    (1500000000, 0)
-    """
-    return 0 if time is None or time <= 0 else round(time * 1e9) if time < MOST / 1e9 else MOST
+_USUAL: Final = Names()
 
 
 class Entry:
@@ -41,16 +31,23 @@ class Entry:
     Two entries are equal if they have the same number, direction and bytes.
     """
 
-    __slots__ = ("_broken", "_fault", "_message", "_time", "data", "direction", "number", "wall")
+    __slots__ = ("_broken", "_fault", "_message", "_names", "_time", "data", "direction", "number", "wall")
 
     def __init__(
-        self, number: int, direction: Direction, data: bytes, wall: int | None = None, broken: str = ""
+        self,
+        number: int,
+        direction: Direction,
+        data: bytes,
+        wall: int | None = None,
+        broken: str = "",
+        names: Names = _USUAL,
     ) -> None:
         self.number = number
         self.direction = direction
         self.data = data
         self.wall = wall
         self._broken = broken
+        self._names = names
         self._message = self._fault = self._time = _UNREAD
 
     @property
@@ -92,8 +89,8 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """What the file of this message is called in an archive of this library: `00004-b2e.bin`."""
-        return f"{self.number:05}-{self.direction.value}.bin"
+        """What the file of this message is called in an archive: `00004-b2e.bin`."""
+        return self._names.of(self.number, self.direction)
 
     def _read(self) -> None:
         self._message = self._fault = None

@@ -16,14 +16,15 @@ from typing import Final
 
 from batprotocol.capture import sources
 from batprotocol.capture.archives import CUT
-from batprotocol.capture.entries import Entry, moment_of
+from batprotocol.capture.entries import Entry
+from batprotocol.capture.names import counted
 from batprotocol.errors import CaptureError
 from batprotocol.model import Direction
+from batprotocol.recording import METADATA, UNFINISHED
+from batprotocol.recording.moments import moment_of
 
-__all__ = ["METADATA", "WALL", "Files"]
+__all__ = ["WALL", "Files"]
 
-METADATA: Final = "metadata.json"
-"""The file that tells how a run was recorded: an object of texts."""
 WALL: Final = "recorded.csv"
 """The file that tells when each message was recorded, in nanoseconds since 1970."""
 
@@ -35,9 +36,6 @@ _DIRECTIONS: Final = {
     "s2b": Direction.EDC_TO_BATSIM,
 }
 _SIDES: Final = tuple(Direction)
-_ZEROS: Final = 2**14
-"""More zeros than tar writes at the end of an archive."""
-_JOURNAL: Final = sources.UNFINISHED
 _SEVERAL: Final = (*sources.ARCHIVES, sources.LINES)
 
 
@@ -46,10 +44,9 @@ class Files:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._unfinished = _unfinished(path)
         if os.path.isdir(path):
             inside = [file.path for file in sources.expanded(path)]
-            several = [file for file in inside if file.endswith(_SEVERAL) and os.path.basename(file) != _JOURNAL]
+            several = [file for file in inside if file.endswith(_SEVERAL) and os.path.basename(file) != UNFINISHED]
             if several:
                 raise CaptureError(f"holds whole recordings, and one is wanted, such as {several[0]}", path)
         first = next(sources.messages([path]))
@@ -58,21 +55,20 @@ class Files:
 
     def _is_end(self, found: sources.Found) -> bool:
         """Whether nothing can be read from here on: it is not one message that is at fault."""
-        of_all = found.name == self._path or os.path.basename(found.name) == _JOURNAL or found.fault == CUT
+        of_all = found.name == self._path or os.path.basename(found.name) == UNFINISHED or found.fault == CUT
         return bool(found.fault) and of_all
 
     @cached_property
     def missing(self) -> str:
         """What is not there, as a sentence, or ""."""
-        count = 0
+        count, remark = 0, ""
         for found in sources.messages([self._path]):
             if self._is_end(found):
                 is_cut = found.fault == CUT or found.fault.startswith("breaks off")
-                return f"It {'is cut short or damaged' if is_cut else found.fault}: {count:,} messages can be read."
+                return f"It {'is cut short or damaged' if is_cut else found.fault}: {counted(count)} can be read."
+            remark = remark or found.remark
             count += 1
-        if self._unfinished:
-            return f"It was not finished by what recorded it: there may be more than its {count:,} messages."
-        return ""
+        return f"It {remark}: there may be more than {counted(count)}." if remark else ""
 
     @property
     def metadata(self) -> Mapping[str, str]:
@@ -111,16 +107,3 @@ class Files:
 
     def close(self) -> None:
         """There is nothing to close."""
-
-
-def _unfinished(path: str) -> bool:
-    """Whether what recorded it has ended before it could finish its recording."""
-    if os.path.isdir(path):
-        return os.path.exists(os.path.join(path, _JOURNAL))
-    with open(path, "rb") as file:
-        is_plain = file.read(262)[257:] == b"ustar"
-        if not is_plain or path.endswith(sources.COMPRESSED):
-            return is_plain
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - _ZEROS))
-        return size > _ZEROS and not any(file.read())

@@ -8,11 +8,14 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-__all__ = ["DIRECTIONS", "TWINS", "Place", "place_of"]
+__all__ = ["DIRECTIONS", "NOT_FINISHED", "TWINS", "Place", "counted", "place_of"]
 
 TWINS = "twin"
 """The folder of a recorded run that holds its messages again, in the other format and without the frames."""
 
+
+NOT_FINISHED = "was not finished by what recorded it"
+"""What is said of a recording whose recorder was killed."""
 
 DIRECTIONS = {
     "b2e": "Batsim to EDC",
@@ -62,3 +65,8 @@ def _numbered(path: PurePosixPath) -> tuple[int | None, str]:
     if direction not in DIRECTIONS:
         number, direction = path.stem, ""
     return int(number) if number.isdecimal() and len(number) < 10 else None, direction
+
+
+def counted(count: int) -> str:
+    """So many messages, in words."""
+    return "1 message" if count == 1 else f"{count:,} messages"

@@ -17,10 +17,14 @@ from pathlib import PurePosixPath
 from typing import IO, NamedTuple
 
 from batprotocol.capture.archives import MAGIC, ArchiveError, Member, chosen, in_order
-from batprotocol.capture.names import TWINS
+from batprotocol.capture.names import NOT_FINISHED, TWINS
+from batprotocol.errors import CaptureError, PackageMissing
 from batprotocol.files import reason_of
+from batprotocol.recording import METADATA, UNFINISHED
+from batprotocol.recording.moments import MOST
+from batprotocol.recording.names import MCAP, MCAP_MAGIC
 
-__all__ = ["ARCHIVES", "COMPRESSED", "LINES", "UNFINISHED", "Found", "expanded", "messages", "others", "single"]
+__all__ = ["ARCHIVES", "LINES", "Found", "expanded", "is_unfinished", "messages", "others", "single"]
 
 LARGEST = 2**28
 """No file is read that is larger, 256 MiB: a thousand times the largest message of a platform of 512 hosts."""
@@ -37,11 +41,13 @@ LINES_BEGIN = (b'{"tst":', b'{"topic":')
 MESSAGES = (".bin", ".json", ".fb")
 PATTERNS = ", ".join("*" + suffix for suffix in MESSAGES)
 
-NO_MESSAGES = ("run.json", "redis.json", "metadata.json")
+NO_MESSAGES = (METADATA, "run.json", "redis.json")
 """The files of a recorded run that tell how it was run or recorded, and what was in Redis."""
 
-UNFINISHED = "unfinished.tar"
-"""The file of a folder that `batproto run --record` did not finish: all that was said, and the rest is a part of it."""
+HEAD = 512
+"""How many bytes tell what a file is."""
+ZEROS = 2**14
+"""More zeros than tar writes at the end of an archive."""
 
 
 class Found(NamedTuple):
@@ -54,6 +60,7 @@ class Found(NamedTuple):
         data: its bytes.
         fault: why it could not be read, as one sentence, or "".
         share: how much of all files, in [0,1], has been read with this one.
+        remark: what is to be known of the file, with its first message, as a part of a sentence, or "".
     """
 
     file: int
@@ -62,6 +69,7 @@ class Found(NamedTuple):
     data: bytes = b""
     fault: str = ""
     share: float = 1.0
+    remark: str = ""
 
 
 def messages(arguments: Sequence[str]) -> Iterator[Found]:
@@ -74,10 +82,36 @@ def messages(arguments: Sequence[str]) -> Iterator[Found]:
     sizes = [_size(file.path) for file in files]
     done, all_of_it = 0, sum(sizes)
     for number, (file, size) in enumerate(zip(files, sizes, strict=True)):
+        remark = NOT_FINISHED if is_unfinished(file.path) else ""
         for found in [file] if file.fault else _read(file.path):
             share = (done + size * found.share) / all_of_it
-            yield found._replace(file=number, path=_name(file.path), share=share)
+            yield found._replace(file=number, path=_name(file.path), share=share, remark=remark)
+            remark = ""
         done += size
+
+
+def is_unfinished(path: str) -> bool:
+    """Whether what recorded it has ended before it could finish its recording, as far as its size and its end tell.
+
+    Args:
+        path: a file. False of one that cannot be read, and of a pipe.
+    """
+    try:
+        if not os.path.isfile(path):
+            return False
+        if os.path.basename(path) == UNFINISHED:
+            return True
+        with open(path, "rb") as file:
+            head = file.read(HEAD)
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - ZEROS))
+            tail = file.read()
+    except OSError:
+        return False
+    if head.startswith(MCAP_MAGIC):
+        return not tail.endswith(MCAP_MAGIC)
+    is_plain = head[257:].startswith(b"ustar")
+    return is_plain and (path.endswith(COMPRESSED) or (size > ZEROS and not any(tail)))
 
 
 def others(path: str) -> Iterator[Found]:
@@ -89,7 +123,7 @@ def others(path: str) -> Iterator[Found]:
     if os.path.isdir(path):
         for each in sorted(os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names):
             name = os.path.relpath(each, path).replace(os.sep, "/")
-            if not _is_message(name) and name != UNFINISHED and not name.endswith((*ARCHIVES, LINES)):
+            if not _is_message(name) and name != UNFINISHED and not name.endswith((*ARCHIVES, MCAP, LINES)):
                 with open(each, "rb") as opened:
                     yield Found(0, path, name, opened.read(LARGEST))
         return
@@ -120,7 +154,7 @@ def expanded(argument: str) -> list[Found]:
         folders[:] = [name for name in folders if name != TWINS and not name.startswith(".")]
         if UNFINISHED in names:  # what else is there is a part of it
             names = [UNFINISHED]
-        several = (*ARCHIVES, LINES)
+        several = (*ARCHIVES, MCAP, LINES)
         paths = [os.path.join(folder, name) for name in names if name.endswith(several) or _is_message(name)]
         files += [Found(0, path, path) for path in paths]
     files.sort(key=lambda file: in_order(file.path))
@@ -156,9 +190,11 @@ def _read(path: str) -> Iterator[Found]:
     name = _name(file_path)
     try:
         with _opened(file_path) as file:
-            head = file.read(512)
+            head = file.read(HEAD)
             file.seek(0)
-            if name.endswith(ARCHIVES) or any(head.startswith(magic, start) for start, magic in MAGIC):
+            if head.startswith(MCAP_MAGIC):
+                yield from _read_mcap(name, file, member)
+            elif name.endswith(ARCHIVES) or any(head.startswith(magic, start) for start, magic in MAGIC):
                 yield from _read_archive(name, file, member)
             elif name.endswith(LINES) or head.startswith(LINES_BEGIN):
                 yield from _read_lines(name, file, member)
@@ -174,7 +210,7 @@ def _archive_and_member(path: str) -> tuple[str, str]:
         parts = path.split("/")
         for end in range(len(parts) - 1, 0, -1):
             archive = "/".join(parts[:end])
-            if archive.endswith((*ARCHIVES, LINES)) and os.path.isfile(archive):
+            if archive.endswith((*ARCHIVES, MCAP, LINES)) and os.path.isfile(archive):
                 return archive, "/".join(parts[end:])
     return path, ""
 
@@ -231,6 +267,27 @@ def _read_lines(name: str, file: IO[bytes], wanted: str) -> Iterator[Found]:
             break
     if not several:
         yield _fault(name, f"has no line {wanted}" if wanted else "is empty")
+
+
+# MCAP
+
+
+def _read_mcap(name: str, file: IO[bytes], wanted: str) -> Iterator[Found]:
+    """The messages of an MCAP, or the one that is wanted, called as the members of an archive are."""
+    try:
+        from batprotocol.capture.mcap import McapFile  # which needs an extra
+
+        kept = McapFile(name, file)
+    except (CaptureError, PackageMissing) as error:
+        yield _fault(name, error.reason if isinstance(error, CaptureError) else str(error))
+        return
+    several = False
+    for _, entry in kept.entries(0, MOST):
+        if wanted in ("", entry.name):
+            several = True
+            yield _found(f"{name}/{entry.name}", len(entry.data), entry.data)._replace(share=kept.share)
+    if kept.fault or not several:
+        yield _fault(name, kept.fault or (f"has no message {wanted}" if wanted else "holds no messages"))
 
 
 # Archives

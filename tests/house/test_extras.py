@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from support import ROOT
@@ -12,6 +13,8 @@ WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow
 
 EXTRAS = (
+    "lz4",
+    "mcap",
     "yaml",
     "paho",
     "re2",
@@ -53,3 +56,17 @@ def test_commands_without_extras(arguments: list[str], status: int, said: str) -
     assert done.returncode == status, done.stderr
     assert said in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", [["dump"], ["simulate", "--record"]])
+def test_mcap_without_its_extra(command: list[str], tmp_path: Path) -> None:
+    """Whoever records is told before anything runs, and no file is made."""
+    path = tmp_path / "run.mcap"
+    if command == ["dump"]:
+        path.write_bytes(b"\x89MCAP0\r\n")
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *command, str(path)], cwd=ROOT, check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr.endswith("MCAP needs the package mcap: pip install 'batprotocol[capture]'\n")
+    assert path.exists() == (command == ["dump"])

@@ -88,6 +88,8 @@ class _Judged:
         """Judge one more message. After one that is missing, nothing can be judged any more."""
         if self.broken:
             return
+        if found.remark:
+            output.remark(found.path, found.remark)
         fault = found.fault or self._gap(found)
         if fault:
             self.broken = True

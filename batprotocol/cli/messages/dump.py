@@ -36,6 +36,8 @@ def dump(arguments: Sequence[str], output: Output, selection: Selection, shape: 
     previous = ""
     with output.progress() as progress:
         for found in messages(arguments):
+            if found.remark:
+                output.remark(found.path, found.remark)
             if found.fault:
                 output.error(found.name, found.fault)
             else:

@@ -47,6 +47,8 @@ class _Tally:
     def add(self, found: Found, output: Output) -> None:
         """Count one message, and report what is wrong with it."""
         self.messages += 1
+        if found.remark:
+            output.remark(found.path, found.remark)
         reading = None if found.fault else read(found.data, strict=True, place=place_of(found.name, self.previous))
         self.previous = found.name
         if reading is None or reading.fault is not None:

@@ -1,0 +1,317 @@
+"""A recording as MCAP, the container for timestamped messages: https://mcap.dev/spec.
+
+Each message is on the topic of who says it, `batsim_to_edc` or `edc_to_batsim`, encoded as `flatbuffer` with the
+schema, or as `json`; the frames of the handshake, and what is no message, are on `.../frame`. A message's `log_time`,
+which the index is made of, is its simulated time in nanoseconds; where it has none, or claims an earlier one than what
+came before, that of what came before. Its `publish_time` is when it was recorded, in nanoseconds since 1970.
+
+The journal is an MCAP without chunks, whose messages are packed by hand, as that happens while the simulator waits. In
+the end, one with compressed chunks and an index takes its place. All but messages is packed by the package `mcap`.
+It must not know what messages hold but for their times.
+"""
+
+from __future__ import annotations
+
+import importlib.resources
+import io
+import struct
+import time
+import zlib
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from batprotocol.errors import PackageMissing
+from batprotocol.model import Direction
+from batprotocol.recording.journal import Journal
+from batprotocol.recording.moments import moment_of
+from batprotocol.recording.names import MCAP_MAGIC, Names
+from batprotocol.recording.packing import replace
+from batprotocol.wire import detect
+from batprotocol.wire.glance import time_of
+
+try:
+    import zstandard
+    from mcap.data_stream import ReadDataStream, RecordBuilder
+    from mcap.opcode import Opcode
+    from mcap.records import (
+        Attachment,
+        AttachmentIndex,
+        Channel,
+        Chunk,
+        ChunkIndex,
+        DataEnd,
+        Footer,
+        Header,
+        McapRecord,
+        Metadata,
+        MetadataIndex,
+        Schema,
+        Statistics,
+        SummaryOffset,
+    )
+except ImportError as missing:
+    package = (missing.name or "mcap").partition(".")[0]
+    raise PackageMissing(f"MCAP needs the package {package}: pip install 'batprotocol[capture]'") from None
+
+__all__ = ["MESSAGE", "PROFILE", "TOPICS", "Chunked", "Mcap"]
+
+PROFILE: Final = "batprotocol"
+"""The profile in the header of a file of this library, which promises what this module says."""
+TOPICS: Final = {Direction.BATSIM_TO_EDC: "batsim_to_edc", Direction.EDC_TO_BATSIM: "edc_to_batsim"}
+FRAME: Final = "frame"
+"""Behind the topic of what is no bare message."""
+ROOT: Final = "batprotocol.fb.Message"
+"""The full name of the table that a message is, in the schema."""
+
+MESSAGE: Final = struct.Struct("<BQHIQQ")
+"""What is before the bytes of a message: code, length, channel, number, simulated time, time of recording."""
+LENGTH: Final = 22
+"""The bytes of this that are counted in the length."""
+RECORD: Final = struct.Struct("<BQ")
+"""What is before any record: code, length."""
+
+INDEX: Final = struct.Struct("<BQHI")
+"""What is before an index of the messages of a channel: code, length, channel, size."""
+
+COMPRESSION: Final = "zstd"
+LEVEL: Final = 1
+"""How hard zstd tries."""
+CHUNK: Final = 2**18
+"""Bytes of a chunk before it is compressed. Who looks for a time reads one or two chunks."""
+
+_MAYBE_JSON: Final = frozenset(b"{ \t\r\n/\xef")
+"""With what JSON may begin."""
+
+
+class Coding(NamedTuple):
+    """How the messages of a channel are encoded: the word of MCAP for it, its schema, and what ends each of them.
+
+    What Batsim says in JSON ends with a NUL, which no other tool takes for JSON, and is left out.
+    """
+
+    word: str
+    schema: int
+    tail: str = ""
+
+
+CODINGS: Final = (Coding("flatbuffer", 1), Coding("json", 0), Coding("json", 0, "\0"), Coding("", 0))
+BINARY, JSON, JSON_NUL, OTHER = range(len(CODINGS))
+
+
+class Mcap:
+    """Writes messages into a journal as records of MCAP.
+
+    Args:
+        journal: the journal.
+        names: how the files of these messages are called, in an archive that they come from.
+        about: what is told of the run.
+    """
+
+    TAIL = 64
+
+    def __init__(self, journal: Journal, names: Names, about: Mapping[str, str]) -> None:
+        self._journal = journal
+        self._names = names
+        self._moment = 0
+        self._channels: dict[tuple[Direction, int], int] = {}
+        self._number = 0
+        self._append(Header(PROFILE, "batprotocol"), MCAP_MAGIC)
+        self._append(Metadata(PROFILE, dict(about)))
+        schema = importlib.resources.files("batprotocol._schema").joinpath("batprotocol.bfbs").read_bytes()
+        self._append(Schema(1, schema, "flatbuffer", ROOT))
+
+    def write(self, direction: Direction, data: bytes, wall: int | None = None) -> None:
+        """Write a message.
+
+        Args:
+            direction: who says it.
+            data: its bytes.
+            wall: when it came, if that is not now.
+        """
+        now = time_of(data)
+        if now is None:
+            coding = OTHER
+        else:
+            if data[0] not in _MAYBE_JSON or detect(data) != "json":
+                coding = BINARY
+            elif data[-1]:
+                coding = JSON
+            else:
+                coding = JSON_NUL
+                data = data[:-1]
+            moment = moment_of(now)
+            if moment > self._moment:
+                self._moment = moment
+        channel = self._channels.get((direction, coding)) or self._channel(direction, coding)
+        journal = self._journal
+        start = journal.end + MESSAGE.size
+        end = start + len(data)
+        memory = journal.grow(end, self._number) if end > journal.room else journal.map
+        memory[start:end] = data
+        header = MESSAGE.pack(
+            5, len(data) + LENGTH, channel, self._number, self._moment, time.time_ns() if wall is None else wall
+        )
+        memory[start - 30 : start] = header[1:]
+        memory[start - 31] = 5  # the last of it: without that, the message is not there
+        journal.end = end
+        self._number += 1
+
+    def _channel(self, direction: Direction, coding: int) -> int:
+        """Open a channel, at the first message of its kind."""
+        topic = TOPICS[direction] if coding != OTHER else f"{TOPICS[direction]}/{FRAME}"
+        number = len(self._channels) + 1
+        word, schema, tail = CODINGS[coding]
+        told = {"name": self._names.ends[direction], "digits": str(self._names.digits), "tail": tail}
+        self._append(Channel(number, topic, word, {key: text for key, text in told.items() if text}, schema))
+        self._channels[direction, coding] = number
+        return number
+
+    def keep(self, name: str, data: bytes) -> None:
+        """Attach another file."""
+        media = {"csv": "text/csv", "json": "application/json"}.get(name.rpartition(".")[2], "")
+        now = time.time_ns()
+        self._append(Attachment(now, self._moment, name, media, data))
+
+    def _append(self, record: McapRecord, before: bytes = b"") -> None:
+        self._journal.append(before + _packed(record), self._number)
+
+    def end(self) -> bytes:
+        """What a file without an index ends with."""
+        return _packed(DataEnd(0)) + _packed(Footer(0, 0, 0)) + MCAP_MAGIC
+
+
+def _packed(record: McapRecord) -> bytes:
+    builder = RecordBuilder()
+    record.write(builder)
+    packed: bytes = builder.end()  # type: ignore[no-untyped-call]
+    return packed
+
+
+class _Growing:
+    """What will be in a chunk: records, and for each channel, which moment is where in them."""
+
+    def __init__(self) -> None:
+        self.records: list[bytes] = []
+        self.index: dict[int, list[int]] = {}
+        self.size = 0
+
+    def add(self, code: int, piece: bytes, start: int, end: int) -> None:
+        """Add a record."""
+        if code == Opcode.MESSAGE:
+            _, _, channel, _, moment, _ = MESSAGE.unpack_from(piece, start)
+            self.index.setdefault(channel, []).extend((moment, self.size))
+        self.records.append(piece[start:end])
+        self.size += end - start
+
+
+class Chunked:
+    """A file with compressed chunks and an index, in memory until it takes the place of the journal."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._repeated: dict[int, list[bytes]] = {Opcode.SCHEMA: [], Opcode.CHANNEL: []}
+        self._chunks: list[ChunkIndex] = []
+        self._attached: list[AttachmentIndex] = []
+        self._told: list[MetadataIndex] = []
+        self._counts: Counter[int] = Counter()
+        self._compressor = zstandard.ZstdCompressor(level=LEVEL)
+
+    def take(self, piece: bytes) -> None:
+        at = 0
+        if not self._size and piece:
+            self._add(MCAP_MAGIC)
+            at = len(MCAP_MAGIC)
+        chunk = _Growing()
+        while at < len(piece):
+            code, length = RECORD.unpack_from(piece, at)
+            end = at + RECORD.size + length
+            if code in (Opcode.METADATA, Opcode.ATTACHMENT, Opcode.HEADER):
+                self._aside(code, piece[at:end])
+            else:
+                if code in self._repeated:
+                    self._repeated[code].append(piece[at:end])
+                chunk.add(code, piece, at, end)
+                if chunk.size >= CHUNK:
+                    self._chunk(chunk)
+                    chunk = _Growing()
+            at = end
+        if chunk.size:
+            self._chunk(chunk)
+
+    def _aside(self, code: int, record: bytes) -> None:
+        """Write a record that is in no chunk, and remember where it is."""
+        place, stream = self._size, ReadDataStream(io.BytesIO(record[RECORD.size :]))
+        self._add(record)
+        if code == Opcode.METADATA:
+            self._told.append(MetadataIndex(place, len(record), Metadata.read(stream).name))
+        elif code == Opcode.ATTACHMENT:
+            kept = Attachment.read(stream)
+            self._attached.append(
+                AttachmentIndex(
+                    place, len(record), kept.log_time, kept.create_time, len(kept.data), kept.name, kept.media_type
+                )
+            )
+
+    def _chunk(self, growing: _Growing) -> None:
+        """Write a chunk, and behind it, for each channel, which moment is where in it."""
+        records, index = b"".join(growing.records), growing.index
+        moments = [moment for entries in index.values() for moment in (entries[0], entries[-2])]  # they are in order
+        first, last = min(moments, default=0), max(moments, default=0)
+        data = self._compressor.compress(records)
+        chunk = _packed(Chunk(COMPRESSION, data, last, first, zlib.crc32(records), len(records)))
+        place = self._size
+        self._add(chunk)
+        places = {}
+        for channel, entries in index.items():
+            places[channel] = self._size
+            self._add(INDEX.pack(Opcode.MESSAGE_INDEX, 6 + 8 * len(entries), channel, 8 * len(entries)))
+            self._add(struct.pack(f"<{len(entries)}Q", *entries))
+            self._counts[channel] += len(entries) // 2
+        after = self._size - place - len(chunk)
+        self._chunks.append(
+            ChunkIndex(len(chunk), place, COMPRESSION, len(data), last, after, places, first, len(records))
+        )
+
+    def _add(self, data: bytes) -> None:
+        self._parts.append(data)
+        self._size += len(data)
+
+    def finish(self, journal: str) -> None:
+        self._add(_packed(DataEnd(0)))
+        start = self._size
+        written = len(self._parts)
+        groups = [
+            (Opcode.SCHEMA, self._repeated[Opcode.SCHEMA]),
+            (Opcode.CHANNEL, self._repeated[Opcode.CHANNEL]),
+            (Opcode.STATISTICS, [_packed(self._statistics())]),
+            (Opcode.CHUNK_INDEX, [*map(_packed, self._chunks)]),
+            (Opcode.ATTACHMENT_INDEX, [*map(_packed, self._attached)]),
+            (Opcode.METADATA_INDEX, [*map(_packed, self._told)]),
+        ]
+        offsets = []
+        for code, records in groups:
+            if records:
+                offsets.append(_packed(SummaryOffset(code, sum(map(len, records)), self._size)))
+                self._add(b"".join(records))
+        footer = Footer(start, self._size, 0)
+        self._add(b"".join(offsets))
+        summary = b"".join(self._parts[written:])
+        footer.summary_crc = zlib.crc32(summary + _packed(footer)[:-4])
+        self._add(_packed(footer) + MCAP_MAGIC)
+        replace(journal, self._parts, "it is whole, but has no index")
+
+    def _statistics(self) -> Statistics:
+        chunks = [chunk for chunk in self._chunks if chunk.message_index_offsets]
+        return Statistics(
+            attachment_count=len(self._attached),
+            channel_count=len(self._repeated[Opcode.CHANNEL]),
+            channel_message_counts=dict(self._counts),
+            chunk_count=len(self._chunks),
+            message_count=self._counts.total(),
+            message_start_time=min((chunk.message_start_time for chunk in chunks), default=0),
+            message_end_time=max((chunk.message_end_time for chunk in chunks), default=0),
+            metadata_count=len(self._told),
+            schema_count=len(self._repeated[Opcode.SCHEMA]),
+        )

@@ -1,0 +1,40 @@
+"""How recordings and the messages in them are called: `run.mcap`, `00004-b2e.bin`. It must not know what is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from batprotocol.model import Direction
+
+__all__ = ["MCAP", "MCAP_MAGIC", "Names"]
+
+MCAP: Final = ".mcap"
+MCAP_MAGIC: Final = b"\x89MCAP0\r\n"
+"""What an MCAP begins and ends with, whatever it is called."""
+
+_ENDS: Final = {direction: f"-{direction.value}.bin" for direction in Direction}
+
+
+class Names(NamedTuple):
+    """How the files of messages are called, in an archive or a folder.
+
+    Attributes:
+        ends: what comes behind the number, by who says it.
+        digits: how many digits a number has at least.
+
+    >>> Names().of(4, Direction.BATSIM_TO_EDC)
+    '00004-b2e.bin'
+    """
+
+    ends: Mapping[Direction, str] = _ENDS
+    digits: int = 5
+
+    def of(self, number: int, direction: Direction) -> str:
+        """The name of a message.
+
+        Args:
+            number: its number in the conversation, from 0.
+            direction: who says it.
+        """
+        return f"{number:0{self.digits}}{self.ends[direction]}"
