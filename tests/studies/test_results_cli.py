@@ -48,6 +48,16 @@ def test_the_runs_of_a_file(study: tuple[Path, Rows], monkeypatch: pytest.Monkey
     assert run_here("study", "table", "small.toml").out.rstrip("\n") == str(table(rows))
 
 
+def test_two_runs(study: tuple[Path, Rows]) -> None:
+    store, rows = study
+    first, second = (f"{store}?scheduler={name}&load=1.40&seed=2" for name in ("FCFS", "easy"))
+    told = json.loads(run_here("compare", "--json", first, second).out)
+    (row,) = rows.where(scheduler="easy", load=1.4, seed=2)
+    assert told["names"] == ["scheduler=FCFS", "scheduler=easy"]
+    assert told["metrics"]["mean_waiting_time"]["other"] == pytest.approx(row.metrics["mean_waiting_time"], rel=1e-4)
+    assert "the schedules are the same" in run_here("compare", row.folder, second).out
+
+
 def test_plots(study: tuple[Path, Rows], tmp_path: Path) -> None:
     store, _ = study
     for name, *options in (
@@ -72,13 +82,17 @@ def test_plots(study: tuple[Path, Rows], tmp_path: Path) -> None:
         (["table", "{}", "--only", "load=7"], "there is no load '7'; there are 0.8, 1.4"),
         (["table", "{}", "--baseline", "sjf"], "there is no scheduler 'sjf'; there are"),
         (["table", "{}", "--confidence", "1"], "1.0 is not in the range 0<x<1"),
+        (["compare", "{}?scheduler=easy", "{}"], "there are 6 runs with scheduler=easy: say which load and seed, too"),
+        (["compare", "{}?scheduler=sjf", "{}"], "there is no scheduler 'sjf'; there are"),
+        (["compare", "nowhere?scheduler=sjf", "{}"], "nowhere: there is no such store"),
         (["plot", "{}", "-o", "plot.gif"], "expected a name that ends in .png, .svg, .pdf, got 'plot.gif'"),
         (["plot", "{}", "-o", "plot.png", "--kind", "lines"], "give --x, too"),
         (["plot", "{}", "-o", "/nowhere/plot.png"], "/nowhere/plot.png: no such file or directory"),
     ],
 )
 def test_what_is_wrong_is_told(study: tuple[Path, Rows], arguments: list[str], message: str) -> None:
-    done = run_here("study", *(each.format(study[0]) for each in arguments))
+    family = [] if arguments[0] == "compare" else ["study"]
+    done = run_here(*family, *(each.format(study[0]) for each in arguments))
     assert done.status != 0
     assert message in done.err
     assert done.err.count("\n") == 1

@@ -61,13 +61,15 @@ def _complete_metric(context: click.Context, parameter: click.Parameter, start: 
 def compare(**options: Any) -> None:
     """Compare two runs of the same jobs: metric by metric, job by job, and where the two schedules first part.
 
-    A and B are folders with Batsim's result files, or jobs.csv files. B is told as compared with A: a job that "ends
+    A and B are folders with Batsim's result files, jobs.csv files, or runs of a study, which are named by the store and
+    by where they are on its axes: "study.runs?scheduler=easy&seed=3". B is told as compared with A: a job that "ends
     later by -60 s" ends a minute earlier in B. The better value of each metric is in bold, or in asterisks.
 
     \b
     Examples:
       batproto simulate fcfs -o fcfs && batproto simulate easy -o easy
       batproto compare fcfs easy
+      batproto compare "study.runs?scheduler=fcfs&seed=1" "study.runs?scheduler=easy&seed=1"
       batproto compare --metric all --most 20 fcfs easy
       batproto compare --json a_jobs.csv b_jobs.csv | jq .parting
     """

@@ -7,14 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
 from batprotocol.errors import InputError, shown
 from batprotocol.simulator import JobRow, metric_named
 
-__all__ = ["ABSENT", "PlainRow", "ResultRow", "axes_of", "expect_axis", "expect_metric", "label", "select", "value_of"]
+__all__ = [
+    "ABSENT",
+    "PlainRow",
+    "ResultRow",
+    "axes_of",
+    "expect_axis",
+    "expect_metric",
+    "label",
+    "select",
+    "select_one",
+    "value_of",
+]
 
 ABSENT: Final = "-"
 """The label of an axis that a row has not."""
@@ -33,6 +44,9 @@ class ResultRow(Protocol):
 
     def jobs(self) -> Iterable[JobRow]:
         """The rows of its jobs."""
+
+
+_Row = TypeVar("_Row", bound=ResultRow)
 
 
 class PlainRow(msgspec.Struct, frozen=True):
@@ -127,7 +141,7 @@ def _number(text: str) -> float | None:
         return None
 
 
-def select(rows: Iterable[ResultRow], where: Mapping[str, Iterable[object]]) -> list[ResultRow]:
+def select(rows: Iterable[_Row], where: Mapping[str, Iterable[object]]) -> list[_Row]:
     """The rows with one of these values on each of these axes.
 
     Raises:
@@ -139,6 +153,23 @@ def select(rows: Iterable[ResultRow], where: Mapping[str, Iterable[object]]) -> 
         wanted = {value_of(axes, axis, value) for value in values}
         kept = [row for row in kept if label(row.axes.get(axis)) in wanted]
     return kept
+
+
+def select_one(rows: Iterable[_Row], where: Mapping[str, Iterable[object]]) -> _Row:
+    """The one row with these values on these axes.
+
+    Raises:
+        InputError: there is none, or there are several.
+    """
+    found = select(rows, where)
+    if len(found) == 1:
+        return found[0]
+    told = " ".join(f"{axis}={label(next(iter(values)))}" for axis, values in where.items())
+    if not found:
+        raise InputError(f"there is no run with {told}" if told else "there are no runs")
+    open_axes = [axis for axis, labels in axes_of(found).items() if len(labels) > 1]
+    hint = f": say which {' and '.join(open_axes)}, too" if open_axes else ""
+    raise InputError(f"there are {len(found):,} runs{f' with {told}' if told else ''}{hint}")
 
 
 def expect_metric(rows: Iterable[ResultRow], name: str) -> str:

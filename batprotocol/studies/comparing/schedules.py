@@ -12,7 +12,7 @@ import msgspec
 from batprotocol.errors import InputError
 from batprotocol.simulator import TAU, JobRow, Metrics, measured, read_jobs
 
-__all__ = ["Schedule", "read_schedule"]
+__all__ = ["Schedule", "read_schedule", "schedule_of"]
 
 _JOBS: Final = "jobs.csv"
 _TOTALS: Final = "schedule.json"
@@ -58,13 +58,28 @@ def read_schedule(path: str | os.PathLike[str], *, name: str | None = None, host
     """
     given = os.fspath(path)
     file = os.path.join(given, _JOBS) if os.path.isdir(given) else given
-    jobs = tuple(read_jobs(file))
     folder, last = os.path.split(file)
     beside = os.path.join(folder, last.removesuffix(_JOBS) + _TOTALS) if last.endswith(_JOBS) else ""
-    told = _totals(beside) if os.path.exists(beside) else {}
+    return schedule_of(read_jobs(file), beside, name=given if name is None else name, hosts=hosts)
+
+
+def schedule_of(rows: Iterable[JobRow], totals: str, *, name: str, hosts: int | None = None) -> Schedule:
+    """The schedule of these rows of jobs.
+
+    Args:
+        rows: the rows.
+        totals: the schedule.json that belongs to them, if there is one.
+        name: what it is called.
+        hosts: see `read_schedule`.
+
+    Raises:
+        InputError: schedule.json is none.
+        OSError: a file cannot be read.
+    """
+    jobs = tuple(rows)
+    told = _totals(totals) if os.path.exists(totals) else {}
     size = hosts or int(told.get("nb_computing_machines", 0)) or _used(jobs)
-    joules = told.get("consumed_joules") or None
-    return Schedule(name=given if name is None else name, jobs=jobs, hosts=size, consumed_joules=joules)
+    return Schedule(name=name, jobs=jobs, hosts=size, consumed_joules=told.get("consumed_joules") or None)
 
 
 def _totals(path: str) -> dict[str, float]:
