@@ -16,8 +16,8 @@ It must not know of campaigns.
 """
 
 from batprotocol.studies.keys import KEYS
-from batprotocol.studies.running import Progress, Study
+from batprotocol.studies.running import Progress, Study, read_rows
 from batprotocol.studies.runs import Run
 from batprotocol.studies.store import Row, Rows, Store
 
-__all__ = ["KEYS", "Progress", "Row", "Rows", "Run", "Store", "Study"]
+__all__ = ["KEYS", "Progress", "Row", "Rows", "Run", "Store", "Study", "read_rows"]

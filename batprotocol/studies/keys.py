@@ -84,6 +84,7 @@ KEYS: Final[Mapping[str, Key]] = {
         *("change", '"shuffled" or "resampled"', lambda value: value in ("shuffled", "resampled")),
         "The weeks of the workload in another order, or drawn, by the seed.",
     ),
+    "period": Key("change", "seconds > 0", _is_positive, "What counts as a week, in weeks."),
     "load": Key("change", "a number > 0", _is_positive, "By how much faster jobs come; of a model, the load itself."),
     "badness": Key(
         *("change", "a number >= 0", lambda value: _is_number(value) and value >= 0),

@@ -21,7 +21,7 @@ from batprotocol.studies.runs import Limits, Run
 from batprotocol.studies.store import Rows, Store
 from batprotocol.studies.study import Description, read_description
 
-__all__ = ["Progress", "Study"]
+__all__ = ["Progress", "Study", "read_rows"]
 
 _BEFOREHAND: Final = 4
 """So many runs a place are given to an engine before they can begin."""
@@ -126,13 +126,19 @@ class Study:
         """Its runs. What the arguments mean, `run` tells."""
         return self._description.runs(only, batsim=batsim, in_process=in_process)[0]
 
-    def rows(self, store: str | os.PathLike[str] | None = None) -> Rows:
-        """What those of its runs came to that are in a store, as its files are now."""
-        with Store(self._place(store)) as opened:
-            return opened.rows_of(self.runs())
+    def place(self, store: str | os.PathLike[str] | None = None) -> str:
+        """The folder for its runs: the one that is named, or else `NAME.runs` beside its files."""
+        return os.path.join(self._description.folder, f"{self.name}.runs") if store is None else os.fspath(store)
 
-    def _place(self, store: str | os.PathLike[str] | None) -> str:
-        return f"{self.name}.runs" if store is None else os.fspath(store)
+    def rows(self, store: str | os.PathLike[str] | None = None) -> Rows:
+        """What those of its runs came to that are in a store, as its files are now.
+
+        Raises:
+            StudyError: there is no such store.
+            OSError: a file cannot be read.
+        """
+        with Store(self.place(store)) as opened:
+            return opened.rows_of(self.runs())
 
     def run(
         self,
@@ -149,7 +155,7 @@ class Study:
         """Run what is not in the store yet, and give the rows of all.
 
         Args:
-            store: its folder; None: `NAME.runs` in this one. What is there is not run again, unless something has
+            store: its folder; None: see `place`. What is there is not run again, unless something has
                 changed that decides what comes of it.
             only: `AXIS=VALUE` or `AXIS=VALUE,VALUE`: some of the runs.
             retry_failed: also run again what has failed.
@@ -168,7 +174,7 @@ class Study:
             OSError: a file cannot be read, or the store not be written.
         """
         runs, files = self._description.runs(tuple(only), batsim=batsim, in_process=in_process)
-        with Store(self._place(store), writes=True) as opened:
+        with Store(self.place(store), writes=True) as opened:
             opened.want(runs)
             states = opened.states()
             again = (None, FAILED) if retry_failed else (None,)
@@ -191,6 +197,29 @@ class Study:
                 finally:
                     engine.close()
             return opened.rows_of(runs)
+
+
+def is_study(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is the file of a study, right or wrong, and no store."""
+    return os.path.isfile(path) or os.fspath(path).lower().endswith(".toml")
+
+
+def read_rows(path: str | os.PathLike[str], store: str | os.PathLike[str] | None = None, *, all: bool = False) -> Rows:
+    """The rows of a study, or of a store.
+
+    Args:
+        path: the TOML file of a study, of which the runs are wanted as its files are now; or the folder of a store.
+        store: of the study, None: see `Study.place`.
+        all: of a store: also the runs that no study wants any more.
+
+    Raises:
+        StudyError: there is no such study or store.
+        OSError: a file cannot be read.
+    """
+    if is_study(path):
+        return Study.read(path).rows(store)
+    with Store(path) as opened:
+        return opened.rows(all=all)
 
 
 def _count(processes: int | None, runs: int) -> int:

@@ -55,7 +55,8 @@ class Description:
     """
 
     def __init__(self, keys: Mapping[str, Any], folder: str = "", file: str = "") -> None:
-        self._folder = os.path.abspath(folder)
+        self.folder = os.path.abspath(folder)
+        """Where files are looked for."""
         try:
             self._expect_keys(keys)
             self.name: str = keys.get("name", "study")
@@ -67,7 +68,7 @@ class Description:
             self._values = {key: self._checked(key, keys[key]) for key in KEYS if key in keys}
             self._inputs = {key: self._read(key) for key in ("workload", "platform", "events")}
             self._schedulers = [
-                chosen(each, self._folder, _place("scheduler", number, keys["scheduler"]))
+                chosen(each, self.folder, _place("scheduler", number, keys["scheduler"]))
                 for number, each in enumerate(self._values["scheduler"])
             ]
             self._label()
@@ -86,8 +87,9 @@ class Description:
                 raise StudyError(f"there is no such key; {hint}", key)
         if "scheduler" not in keys:
             raise StudyError("a study has at least one scheduler", "scheduler")
-        if not isinstance(keys.get("name", "x"), str) or not keys.get("name", "x"):
-            raise StudyError(f"expected a text, got {shown(keys['name'])}", "name")
+        name = keys.get("name", "study")
+        if not isinstance(name, str) or not name or os.path.basename(name) != name:
+            raise StudyError(f"expected a text that can be the name of a file, got {shown(name)}", "name")
 
     def _checked(self, key: str, given: Any) -> list[Any]:
         values = values_of(key, given)
@@ -122,7 +124,7 @@ class Description:
         if key == "workload" and path.startswith("lublin:"):
             return _Input(label, text, None)
         examples = {"workload": EXAMPLE_WORKLOAD, "platform": EXAMPLE_PLATFORM}
-        path = examples.get(key, path) if path == _EXAMPLE else os.path.join(self._folder, path)
+        path = examples.get(key, path) if path == _EXAMPLE else os.path.join(self.folder, path)
         folder, own = os.path.split(path)
         names = [own, *_traces(path)] if key == "workload" else [own]
         return _Input(label, own + mark + query, Files.read(folder, names))

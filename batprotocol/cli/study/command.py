@@ -6,10 +6,17 @@ import click
 
 from batprotocol.cli.families import Family
 from batprotocol.cli.study.results import metrics, plot, table
+from batprotocol.cli.study.runs import list_runs, merge, run, show
 
 __all__ = ["study"]
 
 _OVERVIEW = {
+    "Run": {
+        "run": "Run what is not there yet, or what has changed.",
+        "list": "List the runs, and how they ended.",
+        "show": "Show all about a run, and why it failed.",
+        "merge": "Take over the runs of other stores.",
+    },
     "Compare": {
         "table": "Make a table of a metric: means, or differences to a baseline.",
         "plot": "Draw a metric against an axis, boxes, or waiting times.",
@@ -20,8 +27,28 @@ _OVERVIEW = {
 
 @click.group(cls=Family, overview=_OVERVIEW)
 def study() -> None:
-    """Run many simulations, and compare them as a paper would."""
+    """Run many simulations: each scheduler with each workload, load, seed and so on, each combination once.
+
+    A study is a TOML file, in which each key has a value or several. Every combination of values is a run; it is named
+    by a hash of all that decides what comes of it, and kept in a store, a folder. Interrupt it, lose the machine in the
+    middle, or change a scheduler: the same command goes on, and runs what is missing.
+
+    \b
+    A study of 150 runs:
+      scheduler = ["fcfs", "easy", "easy-sjf"]
+      workload = "lublin:64?jobs=250"
+      load = [0.5, 0.6, 0.7, 0.8, 0.9]
+      seed = "0-9"
+
+    \b
+    Examples:
+      batproto study run study.toml
+      batproto study run study.toml --only scheduler=easy --dry-run
+      batproto study run study.toml --dask tcp://cluster:8786
+      batproto study list study.toml --failed
+      batproto study table study.toml --rows scheduler --columns load
+    """
 
 
-for _command in (table, plot, metrics):
+for _command in (run, list_runs, show, merge, table, plot, metrics):
     study.add_command(_command)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from batprotocol.studies import Rows, Store, Study
+from batprotocol.studies import Rows, read_rows
 
 __all__ = ["rows_in"]
 
@@ -14,7 +14,4 @@ def rows_in(source: str) -> Rows:
         StudyError: there is no such store, or what the file describes cannot be run.
         OSError: a file cannot be read.
     """
-    if source.lower().endswith(".toml"):
-        return Study.read(source).rows()
-    with Store(source) as store:
-        return store.rows()
+    return read_rows(source)

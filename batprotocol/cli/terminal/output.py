@@ -136,8 +136,13 @@ class ProgressBar:
         self._bar: Progress | None = None
         self._task: TaskID | None = None
 
-    def at(self, share: float) -> None:
-        """One more of what is counted is done, which makes this share of the whole work."""
+    def at(self, share: float, text: str = "") -> None:
+        """One more of what is counted is done, which makes this share of the whole work.
+
+        Args:
+            share: of the whole work, in [0, 1].
+            text: what is said of it; "" is how many of what is counted are done.
+        """
         if not self._shown:
             return
         self._count += 1
@@ -148,7 +153,7 @@ class ProgressBar:
         if self._bar is None:
             self._start()
         if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, completed=share, description=f"{self._count:,} {self._counted}")
+            self._bar.update(self._task, completed=share, description=text or f"{self._count:,} {self._counted}")
 
     def make_way(self) -> None:
         """Leave the terminal to what is printed there, and come back when that is over."""

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 
 from batprotocol.errors import InputError, shown
 from batprotocol.simulator.inputs.changes import (
+    WEEK,
     estimated_walltimes,
     resampled_weeks,
     scaled_load,
@@ -50,9 +51,9 @@ def named_workload(
             - `lublin:HOSTS?jobs=N`, with `&seed=N`, `&load=X` and `&estimates=no`: see `lublin_workload`.
 
             What follows a file may say, too, what is made of it then, in this order: `weeks=shuffled` or
-            `weeks=resampled` (`shuffled_weeks`, `resampled_weeks`), `load=FACTOR` (`scaled_load`), `badness=F`
-            (`estimated_walltimes`) and `walltimes=FACTOR` (`scaled_walltimes`), the last two also of a model;
-            `seed=N` is that of all chance in it, 0 unless told otherwise.
+            `weeks=resampled` (`shuffled_weeks`, `resampled_weeks`), of `period=SECONDS`; `load=FACTOR` (`scaled_load`),
+            `badness=F` (`estimated_walltimes`) and `walltimes=FACTOR` (`scaled_walltimes`), the last two also of a
+            model; `seed=N` is that of all chance in it, 0 unless told otherwise.
         name: the workload's name.
         compositions: see `read_workload`; so are `corrected` and `lazy`.
         kept: the files that were read already, and are not read again; what is read now is added.
@@ -83,6 +84,8 @@ def named_workload(
             whole = read_workload(path, name=name, compositions=compositions, corrected=corrected, lazy=lazy)
         if kept is not None:
             kept[place] = whole
+    if "period" in given and "weeks" not in given:
+        raise InputError(f"{shown(text)}: a period is what counts as a week: weeks says what is done with them")
     if "seed" in given and not {"weeks", "badness"} & given.keys():
         raise InputError(f"{shown(text)}: a seed is for weeks and badness, which are drawn by chance")
     return _changed(_part(whole, given), given)
@@ -108,7 +111,7 @@ def _changed(workload: Workload, given: Mapping[str, Any]) -> Workload:
     """What a name makes of a workload."""
     seed = given.get("seed", 0)
     if "weeks" in given:
-        workload = given["weeks"](workload, seed)
+        workload = given["weeks"](workload, seed, period=given.get("period", WEEK))
     if "load" in given:
         workload = scaled_load(workload, given["load"])
     return _with_walltimes(workload, given, seed)
@@ -130,7 +133,7 @@ def _yes(text: str) -> bool:
     return {"yes": True, "no": False}[text]
 
 
-def _weeks(text: str) -> Callable[[Workload, int], Workload]:
+def _weeks(text: str) -> Callable[..., Workload]:
     return {"shuffled": shuffled_weeks, "resampled": resampled_weeks}[text]
 
 
@@ -149,6 +152,7 @@ _FILE: Final[Mapping[str, Callable[[str], Any]]] = {
     "larger": _yes,
     "runtime-limits": _yes,
     "weeks": _weeks,
+    "period": float,
     "seed": int,
     "load": float,
     **_WALLTIMES,

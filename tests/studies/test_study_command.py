@@ -1,0 +1,205 @@
+"""`batproto study`, and what docs/studies.md shows."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from contextlib import nullcontext
+from pathlib import Path
+
+import msgspec
+import pytest
+from commands import run_here
+from disks import kinds, small_disk
+from processes import BATPROTO, ENVIRONMENT, batproto
+from support import ROOT
+
+from batprotocol.errors import StudyError
+from batprotocol.studies import KEYS, Store, Study
+
+WITHOUT_ENGINE = True
+
+STUDY = """
+scheduler = ["fcfs", "easy"]
+workload = "lublin:16?jobs=15"
+seed = "0-2"
+"""
+DOCS = (ROOT / "docs" / "studies.md").read_text()
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY)
+    return path
+
+
+@pytest.mark.slow
+def test_a_study_on_the_command_line(study: Path) -> None:
+    path = str(study)
+    dry = run_here("study", "run", path, "--dry-run", "--only", "scheduler=easy")
+    assert [line.split()[1:3] for line in dry.out.splitlines()] == [["to", "run"]] * 3
+    assert not study.with_name("study.runs").exists()
+    done = batproto("study", "run", path, "--only", "seed=0,1")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("4 runs: 4 done, 0 failed; ")
+    done = batproto("study", "run", path, "-j", "1")
+    assert done.stdout.startswith("6 runs: 2 done, 0 failed, 4 were there; ")
+    assert batproto("study", "run", path).stdout == "6 runs: 0 done, 0 failed, 6 were there; nothing to do\n"
+    dry = run_here("study", "run", path, "-n")
+    assert [line.split()[1] for line in dry.out.splitlines()] == ["done"] * 6
+    store = str(study.with_name("study.runs"))
+    listed = [json.loads(line) for line in run_here("study", "list", store, "--json").out.splitlines()]
+    assert [each["axes"]["scheduler"] for each in listed] == ["fcfs", "easy"] * 3
+    assert len(run_here("study", "list", path, "--only", "scheduler=fcfs").out.splitlines()) == 3
+    shown = run_here("study", "show", path, listed[0]["key"][:8])
+    mean = f"{listed[0]['metrics']['mean_waiting_time']:g}"
+    assert re.search(rf"^mean_waiting_time +{re.escape(mean)}$", shown.out, re.MULTILINE)
+    merged = run_here("study", "merge", str(study.with_name("other.runs")), store)
+    assert merged.out == f"{store}: 6 runs are taken over\n"
+    assert len(run_here("study", "list", str(study.with_name("other.runs"))).out.splitlines()) == 6
+
+
+@pytest.mark.slow
+def test_failures_are_told_once(study: Path) -> None:
+    study.with_name("own.py").write_text(
+        "from batprotocol.edc import Scheduler\nclass Own(Scheduler):\n    def decide(self): raise KeyError('no')\n"
+    )
+    study.write_text(STUDY.replace('"easy"', '"own.py:Own"'))
+    done = batproto("study", "run", str(study))
+    assert done.returncode == 1
+    assert done.stdout.startswith("6 runs: 3 done, 3 failed; ")
+    first, again, hint = done.stderr.splitlines()
+    assert "scheduler=own.py:Own: KeyError: 'no', at simulated time " in first
+    assert "3 x KeyError" in again
+    assert hint.endswith("--failed lists what failed")
+    listed = run_here("study", "list", str(study), "--failed").out
+    assert listed.count("KeyError") == 3
+    shown = run_here("study", "show", str(study), listed.split()[0]).out
+    assert "raise KeyError('no')" in shown
+    recording = re.search(r"^recording +(.*)$", shown, re.MULTILINE)
+    assert recording
+    assert "SimulationBeginsEvent" in run_here("dump", recording[1]).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "sentence"),
+    [
+        (["run", "nowhere.toml"], 1, "batproto: nowhere.toml: no such file or directory"),
+        (["run", "{}", "--only", "seed=9"], 1, "batproto: seed has no value '9'; it has 0, 1, 2"),
+        (["run", "{}", "--only", "what=9"], 1, "batproto: expected AXIS=VALUE with one of the axes"),
+        (["run", "{}", "--in-process"], 2, "batproto study run: --in-process is about a Batsim: give --batsim, too"),
+        (["run", "{}", "--batsim", "no-such-program"], 1, "batproto: batsim: there is no program 'no-such-program'"),
+        (["run", "{}", "--batsim", "'"], 2, "batproto study run: --batsim: no closing quotation"),
+        (["run", "{}", "--dask", "tcp://x", "-j", "2"], 2, "batproto study run: --processes are of this machine"),
+        (["list", "nothing.runs"], 1, "batproto: nothing.runs: there is no such store"),
+        (["show", "{}", "0"], 1, "study.runs: there is no such store"),
+        (["merge", "here.runs", "nothing"], 1, "batproto: nothing: there is no such store"),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    arguments: list[str], status: int, sentence: str, study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(study.parent)
+    done = run_here("study", *(each.replace("{}", str(study)) for each in arguments))
+    assert (done.status, done.out) == (status, "")
+    assert sentence in done.err
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_at_once_and_loses_nothing(study: Path) -> None:
+    study.write_text(STUDY.replace("jobs=15", "jobs=150").replace("0-2", "0-99"))
+    command = [*BATPROTO, "study", "run", str(study), "-j", "2"]
+    with subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
+        runs = study.with_name("study.runs") / "runs"
+        while not runs.is_dir() or len(list(runs.glob("*/*"))) < 3:
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    found = re.search(r"interrupted; (\d+) of 200 runs are there, and stay there\n$", said)
+    assert found, said
+    assert 3 <= int(found[1]) < 200
+    with Store(study.with_name("study.runs"), writes=True) as store:
+        assert int(found[1]) <= len(store.rows()) == len(list(runs.glob("*/*")))
+    assert list((study.with_name("study.runs") / "unfinished").iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", kinds())
+def test_a_full_disk_is_one_sentence_and_nothing_is_lost(kind: str, study: Path) -> None:
+    study.write_text(STUDY.replace("jobs=15", "jobs=60"))
+    Study.read(study).run(study.with_name("whole"))
+    with small_disk(kind, study.parent, 65536 if kind == "mounted" else 16384) as folder:
+        done = batproto("study", "run", str(study), "-s", str(folder / "store"), "-j", "1")
+        assert done.returncode == 1
+        assert done.stderr.count("\n") == 1, done.stderr
+        assert "no space left" in done.stderr or "too large" in done.stderr or "full" in done.stderr
+        if kind == "mounted":
+            with Store(folder / "store") as store:
+                kept = store.rows(all=True)
+            whole = {row.key: row for row in Study.read(study).rows(study.with_name("whole"))}
+            for row in kept:
+                for path in Path(row.folder).iterdir():
+                    assert path.read_bytes() == (Path(whole[row.key].folder) / path.name).read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() == 0 and "mounted" not in kinds(), reason="root may write everywhere")
+def test_a_store_that_is_read_only(study: Path) -> None:
+    with small_disk("mounted", study.parent, 1 << 20) if os.geteuid() == 0 else nullcontext(study.parent) as folder:
+        rows = Study.read(study).run(folder / "store", only=["seed=0"])
+        if os.geteuid() == 0:
+            subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
+        else:
+            for path in (folder / "store", *(folder / "store").glob("**/")):
+                path.chmod(0o555)
+        done = batproto("study", "run", str(study), "-s", str(folder / "store"))
+        assert done.returncode == 1
+        assert "readonly" in done.stderr or "permission denied" in done.stderr
+        assert done.stderr.count("\n") == 1
+        assert list(Study.read(study).rows(folder / "store")) == list(rows)
+
+
+@pytest.mark.slow
+def test_the_example_has_150_runs_and_one_of_them_runs(tmp_path: Path) -> None:
+    study = Study.read(ROOT / "examples" / "study.toml")
+    assert len(study.runs()) == 150
+    rows = study.run(tmp_path / "runs", only=["scheduler=easy", "load=1.0", "seed=3"])
+    assert [row.state for row in rows] == ["done"]
+
+
+@pytest.mark.slow
+def test_what_the_handbook_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    first, second = re.findall(r"^```toml\n(.*?)^```", DOCS, re.MULTILINE | re.DOTALL)
+    (tmp_path / "study.toml").write_text(first)
+    assert len(Study.read("study.toml").runs()) == 150
+    (tmp_path / "mine.py").write_text("")
+    (tmp_path / "learned.py").write_text("")
+    (tmp_path / "weights.bin").write_text("")
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "KTH-SP2-1996-2.1-cln.swf.gz").write_bytes(b"")
+    runs = Study(**msgspec.toml.decode(second), seed=[3]).runs()
+    assert [run.axes["scheduler"] for run in runs][2] == "careful"
+    assert runs[3].task.arguments == {"seed": 3}
+    assert {run.axes["workload"] for run in runs} == {"KTH"}
+    (block,) = re.findall(r"^```python\n(.*?)^```", DOCS, re.MULTILINE | re.DOTALL)
+    exec(compile(block, "<handbook>", "exec"), {})
+
+
+def test_the_handbook_names_all_keys() -> None:
+    table = re.findall(r"^\| (`[^|]*`) \|", DOCS, re.MULTILINE)
+    named = {name for cell in table for name in re.findall(r"`(\w+)`", cell)}
+    assert set(KEYS) <= named
+
+
+def test_a_name_that_is_no_file() -> None:
+    with pytest.raises(StudyError, match="name: expected a text that can be the name of a file"):
+        Study(scheduler="fcfs", name="../elsewhere")
