@@ -37,8 +37,8 @@ ALL_TABLES = SHARED / "policies"
 class Mistaken(Order):
     """An order by waiting times as they were when the table was published: -1 - s, whenever it is asked.
 
-    The time at which a job is scheduled was -1 until it was, and s was subtracted from that. So what waits longest
-    counts as what waits least, and nothing ever changes.
+    The time at which a job is scheduled was -1 until it was, and s was subtracted from that. So all times are negative,
+    long jobs come before short ones, and nothing ever changes.
     """
 
     def __init__(self, order: Aging) -> None:
