@@ -91,7 +91,7 @@ class Contiguous(Place):
 
     name = "contiguous"
     sentence = "The first free hosts in a row; a job waits until there are enough."
-    source = "Lucarelli, Mendonca, Trystram and Wagner, ICPP Workshops 2015"
+    source = "Lucarelli, Mendonca, Trystram and Wagner, CCGrid 2015"
 
     def room(self, free: Hosts) -> int:
         return max((last + 1 - first for first, last in free.intervals), default=0)
@@ -105,7 +105,7 @@ class BestContiguous(Contiguous):
 
     name = "best-contiguous"
     sentence = "The smallest row of free hosts that is large enough."
-    source = "Knuth, The Art of Computer Programming 1, 2.5 (best fit)"
+    source = "Slurm, Topology Guide (best fit)"
 
     def take(self, count: int, free: Hosts, asleep: Hosts) -> FrozenHosts:
         rows = ((last + 1 - first, first) for first, last in free.intervals)
@@ -124,7 +124,7 @@ class Zones(Place):
 
     name = "zones"
     sentence = "Hosts of one zone of the platform, or of as few as possible."
-    source = "Georgiou et al., SLURM Topology plugins; Lucarelli et al., 2015 (locality)"
+    source = "Slurm, Topology Guide (tree topology); Lucarelli et al., CCGrid 2015 (locality)"
 
     def begin(self, event: SimulationBeginsEvent) -> None:
         members: dict[object, list[int]] = defaultdict(list)
@@ -198,7 +198,7 @@ class Shared(Place):
 
     name = "shared"
     sentence = "Up to two jobs on a host, or as many as told; hosts with the fewest jobs first."
-    source = "Slurm, OverSubscribe=FORCE"
+    source = "Slurm, Sharing Consumable Resources (OverSubscribe=FORCE)"
 
     def __init__(self, share: int = 2) -> None:
         if share < 1:

@@ -87,7 +87,7 @@ class _Game:
 
 
 def report(quick: bool, markdown: bool) -> str:
-    """The table: microseconds for each job that a turn starts, in the median of turns that start any; the longest turn."""
+    """The table: microseconds for each job, in the median of the turns that start any, and of the longest turn."""
     turns = 10 if quick else 100
     rows: list[Sequence[str]] = [["policy", *(f"{waiting:,} waiting" for waiting in WAITING)]]
     for name, early in [*((name, False) for name in POLICIES), ("conservative", False), ("conservative", True)]:

@@ -87,7 +87,7 @@ class Greedy(Backfilling):
 
     name = "greedy"
     sentence = "Whatever fits starts, in the order of the queue; no job has a reservation."
-    source = "Aida, Kasahara and Narita, JSSPP 1998 (first fit)"
+    source = "Aida, Kasahara and Narita, JSSPP 1998 (fit processors first served)"
 
     def __init__(self, order: Order | None = None) -> None:
         self.order = order

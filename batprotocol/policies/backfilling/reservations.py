@@ -187,7 +187,7 @@ class Reservations(Backfilling):
 
     name = "reservations"
     sentence = "The first jobs of the queue have reservations; with 1, it is EASY."
-    source = "Chiang, Arpaci-Dusseau and Vernon, JSSPP 2002"
+    source = "PBS Professional, Implement Backfilling (backfill depth)"
 
     def __init__(self, count: int = 2, order: Order | None = None) -> None:
         if count < 1:

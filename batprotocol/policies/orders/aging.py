@@ -76,7 +76,7 @@ class ExpansionFactor(Aging):
 
     name = "expansion"
     sentence = "The highest expansion factor, (w + r) / r."
-    source = "Feitelson and Rudolph, JSSPP 1998"
+    source = "Maui Scheduler, Job Priority Factors (XFACTOR)"
 
     def priority(self, size: int, walltime: float, waited: float) -> float:
         return 1.0 + waited / walltime

@@ -11,7 +11,6 @@ from batprotocol.policies.orders.base import Order
 __all__ = ["F1", "F2", "F3", "F4", "FCFS", "LAF", "LCFS", "LJF", "SAF", "SJF", "Largest", "Smallest"]
 
 _FUNCTIONS = "Carastan-Santos and de Camargo, SC 2017"
-_AREAS = "Carastan-Santos et al., CCGrid 2019"
 _LEAST = 0.1
 """What walltimes and times that are 0 or less count as, where logarithms are taken."""
 
@@ -21,7 +20,7 @@ class FCFS(Order):
 
     name = "fcfs"
     sentence = "First come, first served."
-    source = "Feitelson, Rudolph and Schwiegelshohn, JSSPP 2004"
+    source = "Schwiegelshohn and Yahyapour, SODA 1998"
 
     def key(self, job: WaitingJob, state: State) -> Any:
         return job.submitted
@@ -32,7 +31,6 @@ class LCFS(Order):
 
     name = "lcfs"
     sentence = "Last come, first served."
-    source = "Pinedo, Scheduling, 2016"
 
     def key(self, job: WaitingJob, state: State) -> Any:
         return -job.submitted, -job.number
@@ -43,7 +41,7 @@ class SJF(Order):
 
     name = "sjf"
     sentence = "The shortest walltime first."
-    source = "Smith, Naval Research Logistics Quarterly 3, 1956"
+    source = "Smith, Naval Research Logistics Quarterly 3, 1956 (shortest processing time)"
 
     def key(self, job: WaitingJob, state: State) -> Any:
         return job.walltime, job.submitted
@@ -54,7 +52,7 @@ class LJF(Order):
 
     name = "ljf"
     sentence = "The longest walltime first."
-    source = "Graham, SIAM Journal on Applied Mathematics 17, 1969"
+    source = "Graham, SIAM Journal on Applied Mathematics 17, 1969 (longest processing time)"
 
     def key(self, job: WaitingJob, state: State) -> Any:
         return -job.walltime
@@ -65,7 +63,7 @@ class SAF(Order):
 
     name = "saf"
     sentence = "The smallest walltime times hosts first."
-    source = _AREAS
+    source = "Carastan-Santos et al., CCGrid 2019"
 
     def key(self, job: WaitingJob, state: State) -> Any:
         return job.walltime * job.size
@@ -76,7 +74,6 @@ class LAF(Order):
 
     name = "laf"
     sentence = "The largest walltime times hosts first."
-    source = _AREAS
 
     def key(self, job: WaitingJob, state: State) -> Any:
         return -job.walltime * job.size
@@ -87,7 +84,6 @@ class Smallest(Order):
 
     name = "smallest"
     sentence = "The fewest hosts first."
-    source = "Majumdar, Eager and Bunt, SIGMETRICS 1988"
 
     def key(self, job: WaitingJob, state: State) -> Any:
         return job.size
@@ -98,7 +94,7 @@ class Largest(Order):
 
     name = "largest"
     sentence = "The most hosts first."
-    source = "Li and Cheng, Journal of Algorithms 12, 1991"
+    source = "Li and Cheng, TPDS 2, 1991"
 
     def key(self, job: WaitingJob, state: State) -> Any:
         return -job.size

@@ -34,7 +34,7 @@ class Multifactor(Order):
 
     name = "multifactor"
     sentence = "Age, size, and fair share among users, each with a weight."
-    source = "Slurm, Multifactor Priority Plugin; Kay and Lauder, CACM 31, 1988"
+    source = "Slurm, Multifactor Priority Plugin and Classic Fairshare Algorithm; Kay and Lauder, CACM 31, 1988"
     changes = True
 
     def __init__(
