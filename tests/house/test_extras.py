@@ -24,6 +24,8 @@ EXTRAS = (
     "cloudpickle",
     "matplotlib",
     "redis",
+    "gymnasium",
+    "numpy",
     "hypothesis",
 )
 GOLDEN = ROOT / "tests" / "data" / "goldens" / "execute_job-simple.bin"

@@ -41,6 +41,7 @@ FLOORS = {
     "simulator": 5,
     "campaigns": 6,
     "policies": 6,
+    "gym": 6.5,  # on the ready schedulers, whose parts it decides with
     "studies": 6.5,  # on the ready schedulers, which it names
     "testing": 6,  # of those on the fifth floor, it alone may stand on another: on the simulator
     "cli": 7,

@@ -1,0 +1,48 @@
+"""Environments to learn scheduling in, by Gymnasium's conventions; they come with `batprotocol[gym]`.
+
+`import batprotocol.gym` registers them: `gymnasium.make("batprotocol/Batch-v0")`, and `gymnasium.make_vec` for many in
+one process. An `Environment` draws episodes from a `log`, lets a world of `worlds` go on until there is something to
+decide, and tells what there is (`observations`), what it is worth (`rewards`) and how it looks (`rendering`);
+`environments` says what is decided, with `backfilling` where jobs may overtake. `vector` has many environments as one,
+`wrappers` what other papers see of the queue.
+"""
+
+from __future__ import annotations
+
+from batprotocol.errors import PackageMissing
+
+try:
+    import gymnasium as _gymnasium
+except ImportError as error:
+    raise PackageMissing(f"environments need the package {error.name}: pip install 'batprotocol[gym]'") from None
+
+from batprotocol.gym.environment import Environment, Snapshot
+from batprotocol.gym.environments import Batch, Policies
+from batprotocol.gym.log import Log
+from batprotocol.gym.observations import FEATURES
+from batprotocol.gym.rewards import BoundedSlowdown, Energy, Reward, Utilisation, Waiting
+from batprotocol.gym.vector import VectorEnvironment
+
+__all__ = [
+    "FEATURES",
+    "Batch",
+    "BoundedSlowdown",
+    "Energy",
+    "Environment",
+    "Log",
+    "Policies",
+    "Reward",
+    "Snapshot",
+    "Utilisation",
+    "VectorEnvironment",
+    "Waiting",
+]
+
+for _kind in (Batch, Policies):
+    _name = f"batprotocol/{_kind.__name__}-v0"
+    if _name not in _gymnasium.registry:
+        _gymnasium.register(
+            _name,
+            entry_point=f"{_kind.__module__}:{_kind.__name__}",
+            vector_entry_point=f"batprotocol.gym.vector:{_kind.__name__}",
+        )

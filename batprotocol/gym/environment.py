@@ -1,0 +1,423 @@
+"""`Environment`: what all environments have in common. To make one, derive, and say what an action is and does.
+
+An episode is some jobs of a log in a row, on an empty machine. It goes on by itself until there is something to decide
+(`is_due`); then the agent sees what there is, and its action is done (`act`). Nothing here knows what is decided.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from gymnasium.error import ClosedEnvironmentError, InvalidAction, ResetNeeded
+
+from batprotocol.errors import InputError, shown
+from batprotocol.gym.log import Log, order_of
+from batprotocol.gym.observations import MACHINE, RUNNING, Sight
+from batprotocol.gym.rendering import picture, text
+from batprotocol.gym.rewards import Reward, RowsReward, reward_of
+from batprotocol.gym.worlds.direct import Direct
+from batprotocol.gym.worlds.world import World
+from batprotocol.policies import Order
+from batprotocol.simulator import JobRow, Workload
+
+__all__ = ["DEFAULT_WORKLOAD", "Environment", "Snapshot"]
+
+DEFAULT_WORKLOAD: Final = "lublin:256?jobs=10000&seed=1"
+"""Ten thousand jobs for 256 hosts, of Lublin and Feitelson's model."""
+DEFAULT_FEATURES: Final = ("waiting", "expansion", "start", "fits", "there", "requested", "processors", "area")
+
+Mask: TypeAlias = "npt.NDArray[np.int8]"
+Numbers: TypeAlias = "npt.NDArray[np.float32]"
+
+
+class Snapshot(NamedTuple):
+    """A moment of an episode, to come back to as often as wanted. It can be pickled."""
+
+    world: World
+    reward: Reward
+    value: float
+    is_over: bool
+    own: Any
+
+
+class Environment(gymnasium.Env[Any, Any]):
+    """An environment of batch scheduling. Derive from it, and write `actions` and `act`; if not all is allowed, `mask`.
+
+    Args:
+        workload: where jobs come from: a workload, its name (`log.swf.gz`, `lublin:256?jobs=1000`, see
+            `named_workload`), or a `Log` that environments share. What has a name is read once for a whole process.
+        jobs: how many jobs an episode has, >= 1.
+        within: the parts of the log that episodes are drawn from, as (first, last + 1) numbers of jobs; None: all.
+        hosts: how many hosts the machine has; None: as many as the workload is made for.
+        resolution: what is less apart counts as one time, in seconds; None: see `Log`.
+        order: the order of the queue, an `Order` or its name (`f4`); by submission unless told otherwise.
+        max_queue: how many jobs of the queue are seen, and can be chosen.
+        max_running: how many running jobs are seen, those that end first.
+        features: what is told of each job, see `FEATURES`; names of orders are features, too.
+        observation: "dict", with the keys jobs, running and machine, or "flat", the same in one row.
+        mask_in_observation: whether observations are dictionaries of `observations` and `action_mask`.
+        reward: "bounded_slowdown", "waiting", "utilisation", "energy", a `Reward`, or a function of the rows of the
+            jobs that have ended. Larger is better, so all but utilisation are negative.
+        reward_at: "end": all of it when the episode ends; "step": what each step changes, so that the sum is the same.
+        simulated: whether the embedded Batsim plays the episodes, message by message, even where all jobs are delays.
+        render_mode: "ansi", "rgb_array" or None.
+
+    `info` has `action_mask`, which `action_space.sample` takes; after an action that was not allowed `refused`, a
+    sentence that tells why; and at the end `mean_bounded_slowdown`, `mean_waiting_time` and `utilisation`.
+
+    Raises:
+        InputError: an argument cannot be used, the log is too short, or a job is larger than the machine.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}  # noqa: RUF012  # gymnasium's
+
+    needs_simulator: ClassVar[bool] = False
+    """Whether it decides what only the embedded Batsim knows: which hosts, and their power states."""
+
+    def __init__(
+        self,
+        workload: Log | Workload | str | os.PathLike[str] = DEFAULT_WORKLOAD,
+        *,
+        jobs: int = 256,
+        within: Sequence[tuple[int, int]] | None = None,
+        hosts: int | None = None,
+        resolution: float | None = None,
+        order: Order | str | None = None,
+        max_queue: int = 128,
+        max_running: int = 64,
+        features: Sequence[str] = DEFAULT_FEATURES,
+        observation: str = "dict",
+        mask_in_observation: bool = False,
+        reward: Reward | RowsReward | str = "bounded_slowdown",
+        reward_at: str = "end",
+        simulated: bool = False,
+        render_mode: str | None = None,
+    ) -> None:
+        for name, value, known in (
+            ("observation", observation, ("dict", "flat")),
+            ("reward_at", reward_at, ("end", "step")),
+            ("render_mode", render_mode, (None, "ansi", "rgb_array")),
+        ):
+            if value not in known:
+                raise InputError(f"expected {name} to be one of {known}, got {shown(value)}")
+        self.log = Log.of(workload, hosts, resolution)
+        self.jobs = jobs
+        self._parts = _parts(within, jobs, len(self.log))
+        self.order = None if order is None else order_of(order)
+        self._ranks = None if self.order is None or self.order.changes else self.log.ranks(self.order)
+        self.sight = Sight(features, max_queue, max_running)
+        self.max_queue = max_queue
+        self.reward = reward_of(reward)
+        self.reward_at = reward_at
+        self.simulated = simulated or self.needs_simulator or not self.log.is_plain
+        self.render_mode = render_mode
+        self._is_flat = observation == "flat"
+        self._shows_mask = mask_in_observation
+        self._world: World | None = None
+        self._is_over = True
+        self._is_closed = False
+        self._value = 0.0
+        self._refused: str | None = None
+        self.action_space = self.actions()
+        self.observation_space = self._observation_space()
+
+    # What those that derive write
+
+    def actions(self) -> spaces.Space[Any]:
+        """The space of actions."""
+        raise NotImplementedError
+
+    def act(self, action: Any) -> None:
+        """Do an action of the space: start jobs, or let time go on. What is not allowed is `refuse`d, not raised."""
+        raise NotImplementedError
+
+    def mask(self) -> Mask:
+        """Which actions are allowed now: 1 or 0 for each, made anew each time. At least one is."""
+        return np.ones(self.mask_size, np.int8)
+
+    def is_due(self) -> bool:
+        """Whether there is something to decide now; by default, whether a job waits."""
+        return bool(self.world.queue)
+
+    def begin(self) -> None:
+        """An episode begins: `world` is new."""
+
+    own: tuple[str, ...] = ()
+    """The attributes that change in an episode, besides the world: snapshots have them, too. Values, not objects."""
+
+    # What they use
+
+    @property
+    def world(self) -> World:
+        """Who waits, who runs, and what is free."""
+        if self._world is None:
+            if self._is_closed:
+                raise ClosedEnvironmentError("the environment is closed")
+            raise ResetNeeded("there is no episode yet: call reset() first")
+        return self._world
+
+    def refuse(self, why: str) -> None:
+        """An action is not allowed: `info` tells why."""
+        self._refused = why
+
+    # Gymnasium's methods
+
+    def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode.
+
+        Args:
+            seed: the episodes drawn from now on follow from it, the same ones on every machine.
+            options: `{"first": number}`: the episode begins with this job of the log, and nothing is drawn.
+
+        Raises:
+            InputError: there is no such option, or there are not enough jobs from that one on.
+        """
+        self.begin_episode(seed=seed, options=options)
+        return self.observe(), self.info()
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Do an action, and go on until there is something to decide.
+
+        Raises:
+            InvalidAction: it is not of the action space.
+            ResetNeeded: the episode is over, or none has begun.
+        """
+        reward, is_over = self.decide(action)
+        return self.observe(), reward, is_over, False, self.info()
+
+    def render(self) -> Any:
+        """A text, or a picture as an array of (height, width, 3) bytes, whichever was asked for as `render_mode`."""
+        if self.render_mode is None:
+            return None
+        return text(self.world, self.max_queue) if self.render_mode == "ansi" else picture(self.world, self.max_queue)
+
+    def close(self) -> None:
+        """The environment is not used any more. It may be closed twice."""
+        self._world = None
+        self._is_closed = True
+
+    # Steps without looking
+
+    def begin_episode(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
+        """The same as `reset` without an observation."""
+        if self._is_closed:
+            raise ClosedEnvironmentError("the environment is closed")
+        super().reset(seed=seed)
+        self._begin(self._first(options or {}))
+
+    def decide(self, action: Any) -> tuple[float, bool]:
+        """The same as `step` without an observation, for rollouts: the reward, and whether the episode is over."""
+        world = self.world
+        if self._is_over:
+            raise ResetNeeded("the episode is over: call reset() first")
+        self._refused = None
+        self.act(self._checked(action))
+        self._go_on(world)
+        if self.reward_at == "step":
+            before, self._value = self._value, self._reward.value(world)
+            return self._value - before, self._is_over
+        return (self._reward.value(world) if self._is_over else 0.0), self._is_over
+
+    def observe(self) -> Any:
+        """What there is to see now."""
+        row = np.empty(self.sight.size, np.float32)
+        self.write(row)
+        return self.shaped(row, self.allowed() if self._shows_mask else None)
+
+    def write(self, row: Numbers) -> None:
+        """Write what there is to see into a row of numbers."""
+        row.fill(0.0)
+        self.sight.write(self.world, self._lasting, row)
+
+    def shaped(self, rows: Numbers, masks: Mask | None) -> Any:
+        """A row of numbers, or several, in the shape of observations; masks are needed if they are part of them."""
+        sight = self.sight
+        seen: Any = rows
+        if not self._is_flat:
+            many = rows.shape[:-1]
+            seen = {"jobs": rows[..., : sight.running].reshape(*many, sight.max_queue, sight.width)}
+            if sight.max_running:
+                running = rows[..., sight.running : sight.machine]
+                seen["running"] = running.reshape(*many, sight.max_running, RUNNING)
+            seen["machine"] = rows[..., sight.machine :]
+        return {"observations": seen, "action_mask": masks} if self._shows_mask else seen
+
+    def info(self) -> dict[str, Any]:
+        """What `reset` and `step` tell besides."""
+        return {"action_mask": self.allowed(), **self.extra_info()}
+
+    def extra_info(self) -> dict[str, Any]:
+        """What `info` has that is not there after each step."""
+        if self._refused is None and not self._is_over:
+            return {}
+        extra: dict[str, Any] = {} if self._refused is None else {"refused": self._refused}
+        return {**extra, **self.summary()} if self._is_over else extra
+
+    def allowed(self) -> Mask:
+        """Which actions are allowed now; all of them, once the episode is over."""
+        return np.ones(self.mask_size, np.int8) if self._is_over else self.mask()
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """The same as booleans, as sb3-contrib asks for them."""
+        return self.allowed().view(np.bool_)
+
+    def rows(self) -> list[JobRow]:
+        """What became of the jobs that have ended: once the episode is over, all of them."""
+        return self.world.rows()
+
+    def summary(self) -> dict[str, float]:
+        """The metrics of an episode that is over."""
+        world = self.world
+        waits = [world.starts[job] - world.submitted[job] for job in world.outcomes]
+        lasts = [world.lasts[job] for job in world.outcomes]
+        ends = max(world.starts[job] + world.lasts[job] for job in world.outcomes)
+        area = sum(world.sizes[job] * world.lasts[job] for job in world.outcomes)
+        passed = world.log.hosts * (ends - world.submitted[0])
+        slowdowns = [max(1.0, (wait + last) / max(last, 10.0)) for wait, last in zip(waits, lasts, strict=True)]
+        return {
+            "mean_bounded_slowdown": sum(slowdowns) / len(slowdowns),
+            "mean_waiting_time": sum(waits) / len(waits),
+            "utilisation": area / passed if passed > 0 else 0.0,
+        }
+
+    # Moments
+
+    def snapshot(self) -> Snapshot:
+        """This moment, to `restore` as often as wanted, in this environment or another one of the same log."""
+        own = {name: getattr(self, name) for name in self.own}
+        return Snapshot(self.world.copy(), _copied(self._reward), self._value, self._is_over, own)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to a moment."""
+        if self._is_closed:
+            raise ClosedEnvironmentError("the environment is closed")
+        if snapshot.world.log is not self.log and len(snapshot.world.log) != len(self.log):
+            raise InputError("the snapshot is of another log than this environment's")
+        is_other = self._world is None or self._world.first != snapshot.world.first
+        self._world = snapshot.world.copy()
+        if is_other:
+            self._lasting = self.sight.lasting(self._world)
+        self._reward, self._value, self._is_over = _copied(snapshot.reward), snapshot.value, snapshot.is_over
+        self._refused = None
+        for name, value in snapshot.own.items():
+            setattr(self, name, value)
+
+    # In here
+
+    def make_world(self, first: int, ranks: list[int] | None) -> World:
+        """The world of an episode that begins with this job of the log."""
+        if self.simulated:
+            from batprotocol.gym.worlds.simulated import Simulated
+
+            return Simulated(self.log, first, self.jobs, ranks)
+        return Direct(self.log, first, self.jobs, ranks)
+
+    def _begin(self, first: int) -> None:
+        ranks = None if self._ranks is None else self._ranks[first : first + self.jobs].tolist()
+        world = self._world = self.make_world(first, ranks)
+        self._lasting = self.sight.lasting(world)
+        self._reward = self.reward.begin(world)
+        self._value, self._is_over, self._refused = 0.0, False, None
+        self.begin()
+        self._go_on(world)
+        if self.reward_at == "step":
+            self._value = 0.0
+
+    def _go_on(self, world: World) -> None:
+        while not world.is_over:
+            if self.is_due():
+                if self.order is not None and self.order.changes:
+                    world.queue = array("q", world.sorted_by(self.order, world.queue))
+                return
+            if world.advance() is None:
+                break
+        world.finish()
+        self._is_over = True
+
+    def _first(self, options: Mapping[str, Any]) -> int:
+        unknown = next((name for name in options if name != "first"), None)
+        if unknown is not None:
+            raise InputError(f"expected the option first, got {shown(unknown)}")
+        if "first" in options:
+            first = operator.index(options["first"])
+            if not 0 <= first <= len(self.log) - self.jobs:
+                raise InputError(f"expected first in [0, {len(self.log) - self.jobs}], got {first}")
+            return first
+        number = int(self.np_random.integers(sum(len(part) for part in self._parts)))
+        for part in self._parts:
+            if number < len(part):
+                return part[number]
+            number -= len(part)
+        raise AssertionError("a number that was drawn lies in one of the parts")
+
+    def _checked(self, action: Any) -> Any:
+        """An action of the space; whole numbers are looked at here, as they are quickly."""
+        space = self.action_space
+        if isinstance(space, spaces.Discrete):
+            try:
+                number = operator.index(action)
+            except TypeError:
+                number = -1
+            if 0 <= number < space.n:
+                return number
+            raise InvalidAction(f"expected an action that is a whole number in [0, {space.n}), got {shown(action)}")
+        if not space.contains(action):
+            raise InvalidAction(f"expected an action of {space}, got {shown(action)}")
+        return action
+
+    @property
+    def mask_size(self) -> int:
+        """How many actions a mask tells of; of several choices at a time, all of each."""
+        space = self.action_space
+        return int(space.n) if isinstance(space, spaces.Discrete) else int(sum(space.nvec))  # type: ignore[attr-defined]
+
+    def _observation_space(self) -> spaces.Space[Any]:
+        sight = self.sight
+        seen: spaces.Space[Any] = _unit(sight.size)
+        if not self._is_flat:
+            parts: dict[str, spaces.Space[Any]] = {
+                "jobs": _unit(sight.max_queue, sight.width),
+                "running": _unit(sight.max_running, RUNNING),
+                "machine": _unit(MACHINE),
+            }
+            if not sight.max_running:
+                del parts["running"]
+            seen = spaces.Dict(parts)
+        if self._shows_mask:
+            return spaces.Dict({"observations": seen, "action_mask": spaces.MultiBinary(self.mask_size)})
+        return seen
+
+
+def _unit(*shape: int) -> spaces.Box:
+    return spaces.Box(0.0, 1.0, shape, np.float32)
+
+
+def _parts(within: Sequence[tuple[int, int]] | None, jobs: int, count: int) -> list[range]:
+    """The numbers of the jobs that an episode may begin with."""
+    if jobs < 1:
+        raise InputError(f"expected at least one job an episode, got {jobs}")
+    if within is None:
+        within = ((0, count),)
+    parts = []
+    for first, end in within:
+        if not 0 <= first < end <= count:
+            raise InputError(f"expected parts within the log's {count} jobs, got {shown((first, end))}")
+        if end - first >= jobs:
+            parts.append(range(first, end - jobs + 1))
+    if not parts:
+        raise InputError(f"an episode has {jobs} jobs, and the log, or each part that is named of it, has fewer")
+    return parts
+
+
+def _copied(reward: Reward) -> Reward:
+    made = reward.__class__.__new__(reward.__class__)
+    made.__dict__.update(reward.__dict__)
+    return made

@@ -1,0 +1,184 @@
+"""`Batch`: which job comes next. `Policies`: whose choice it is. `Backfill`: which job may start before its turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from batprotocol.errors import InputError, shown
+from batprotocol.gym.backfilling import Backfiller, backfilling_of
+from batprotocol.gym.environment import Environment, Mask
+from batprotocol.gym.log import order_of
+from batprotocol.policies import FCFS, Backfilling, Order
+
+__all__ = ["Batch", "Policies"]
+
+
+class Batch(Environment):
+    """Choose the next job: an action is its place in the queue.
+
+    Args:
+        arguments: see `Environment`.
+        choice: "any": the job that is chosen starts as soon as it fits, and nothing is chosen until then; "fitting":
+            only what fits now can be chosen.
+        backfilling: with "any", what may start while the chosen job waits: `EASY` or `Greedy` of `policies`, or a name
+            (`easy`, `greedy`); None: nothing.
+        wait: whether there is one action more, the last one: to wait until something happens.
+        options: see `Environment`.
+
+    Raises:
+        InputError: see `Environment`; or these do not go together.
+
+    >>> environment = Batch("lublin:64?jobs=100", jobs=20, backfilling="easy")
+    >>> observation, info = environment.reset(seed=1)
+    >>> observation, reward, terminated, truncated, info = environment.step(0)
+    """
+
+    def __init__(
+        self,
+        *arguments: Any,
+        choice: str = "any",
+        backfilling: Backfilling | str | None = None,
+        wait: bool = False,
+        **options: Any,
+    ) -> None:
+        if choice not in ("any", "fitting"):
+            raise InputError(f"expected choice to be 'any' or 'fitting', got {shown(choice)}")
+        self._only_fitting, self._can_wait = choice == "fitting", wait
+        kind = backfilling_of(backfilling)
+        if kind is not None and self._only_fitting:
+            raise InputError("jobs are backfilled while a chosen one waits, which it does with choice='any' only")
+        super().__init__(*arguments, **options)
+        queue_order = self.order or _FCFS
+        is_in_order = kind is not None and (
+            kind.order is None or kind.order is queue_order or type(kind.order) is type(queue_order) is FCFS
+        )
+        self._backfiller = None if kind is None else Backfiller(kind, self.log, is_in_order)
+
+    def actions(self) -> spaces.Space[Any]:
+        return spaces.Discrete(self.max_queue + self._can_wait)
+
+    def is_due(self) -> bool:
+        world = self.world
+        if not self._only_fitting:
+            return bool(world.queue)
+        free = world.free
+        return any(world.sizes[job] <= free for job in world.queue[: self.max_queue])
+
+    def mask(self) -> Mask:
+        world = self.world
+        made = np.zeros(self.max_queue + self._can_wait, np.int8)
+        seen = min(len(world.queue), self.max_queue)
+        if self._only_fitting:
+            free = world.free
+            made[:seen] = [world.sizes[job] <= free for job in world.queue[:seen]]
+        else:
+            made[:seen] = 1
+        if self._can_wait and self._is_waiting_of_use():
+            made[-1] = 1
+        return made
+
+    def act(self, action: int) -> None:
+        if action >= len(self.world.queue) or action == self.max_queue or not self._is_allowed(action):
+            action = self._instead(action)
+        if action < 0:
+            self.world.advance()
+        else:
+            self.choose(action)
+
+    def choose(self, place: int) -> None:
+        """The job at a place of the queue is the next one: wait until it fits, and start it."""
+        world = self.world
+        job = world.take(place)
+        if world.sizes[job] > world.free:
+            self._wait_for(job)
+        world.start(job)
+
+    def pick(self, order: Order | str) -> int:
+        """The action that chooses, of the jobs that are seen and may be chosen, the first one of an order."""
+        return self.place_of_first(order, self.max_queue)
+
+    def place_of_first(self, order: Order | str, limit: int) -> int:
+        """Of so many jobs at the head of the queue, the place of the first one, in an order, that may be chosen."""
+        world, chosen = self.world, order_of(order)
+        numbers = np.array(world.queue[:limit])
+        if self._only_fitting:
+            numbers = numbers[[world.sizes[job] <= world.free for job in numbers]]
+        if chosen.changes:
+            return world.queue.index(world.sorted_by(chosen, numbers.tolist())[0])
+        ranks = world.log.ranks(chosen)[world.first + numbers]
+        best = int(ranks.argmin())
+        return world.queue.index(int(numbers[best])) if self._only_fitting else best
+
+    # In here
+
+    def _is_allowed(self, place: int) -> bool:
+        world = self.world
+        return not self._only_fitting or world.sizes[world.queue[place]] <= world.free
+
+    def _is_waiting_of_use(self) -> bool:
+        """Whether anything will ever happen while the agent waits."""
+        world = self.world
+        return bool(world.ends) or world.next < world.count
+
+    def _instead(self, action: int) -> int:
+        """What is done for an action that is none of the allowed ones: wait (-1), or else the first job that may be."""
+        waiting = len(self.world.queue)
+        if action == self.max_queue:
+            if self._is_waiting_of_use():
+                return -1
+            self.refuse("nothing will happen any more while all wait, so the first job is chosen")
+        else:
+            what = "does not fit now" if action < waiting else f"is empty: {waiting} jobs wait"
+            self.refuse(f"place {action} of the queue {what}")
+            if self._can_wait and self._is_waiting_of_use():
+                return -1
+        return next(place for place in range(waiting) if self._is_allowed(place))
+
+    def _wait_for(self, job: int) -> None:
+        """Let time go on until a job fits, and others start before it if they may."""
+        world, backfiller = self.world, self._backfiller
+        size = world.sizes[job]
+        if backfiller is None:
+            while size > world.free:
+                world.advance()
+            return
+        limits = backfiller.begin(world, job)
+        while size > world.free:
+            event = world.advance()
+            assert event is not None, "hosts become free as long as jobs run"
+            if size > world.free:
+                limits = backfiller.go_on(world, job, event, limits)
+
+
+class Policies(Batch):
+    """Choose a policy: the next job is the first one in its order. See `Batch` for what becomes of that job.
+
+    Args:
+        arguments: see `Environment`.
+        policies: the orders to choose from, or their names.
+        options: see `Batch`.
+    """
+
+    def __init__(
+        self, *arguments: Any, policies: Sequence[Order | str] = ("fcfs", "sjf", "saf", "f4"), **options: Any
+    ) -> None:
+        if not policies:
+            raise InputError("expected at least one policy to choose")
+        self.policies = [order_of(policy) for policy in policies]
+        super().__init__(*arguments, **options)
+
+    def actions(self) -> spaces.Space[Any]:
+        return spaces.Discrete(len(self.policies))
+
+    def mask(self) -> Mask:
+        return np.ones(len(self.policies), np.int8)
+
+    def act(self, action: int) -> None:
+        self.choose(self.place_of_first(self.policies[action], len(self.world.queue)))
+
+
+_FCFS = FCFS()

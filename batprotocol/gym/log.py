@@ -1,0 +1,213 @@
+"""`Log`: the jobs that episodes are drawn from, in columns, in memory once for all environments of a process.
+
+It knows workloads and orders of the queue. It must not know environments.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any, Final
+from weakref import WeakValueDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from batprotocol.errors import InputError, shown
+from batprotocol.model import DelayProfile, Job
+from batprotocol.policies import Order, PolicyNameError, State, WaitingJob, named
+from batprotocol.simulator import Workload, named_workload
+from batprotocol.simulator.inputs.machines import natural_order
+
+__all__ = ["NEVER", "Log", "order_of"]
+
+NEVER: Final = 1e300
+"""The walltime of jobs that have none, in seconds: a number, so that all that is computed of it is."""
+_WHOLE = 1.0
+_FINE = 1e-3
+
+_named: WeakValueDictionary[tuple[str, int | None, float | None], Log] = WeakValueDictionary()
+_orders: dict[str, Order] = {}
+
+
+class Log:
+    """The jobs of a workload in columns. It never changes: environments share it, and so do their copies.
+
+    Args:
+        workload: the workload.
+        hosts: how many hosts the machine has; None: as many as the workload is made for.
+        resolution: what is less apart counts as the same time, in seconds, > 0; None: a second where all times are
+            whole seconds, as in logs, else a millisecond.
+
+    Attributes:
+        workload: the workload.
+        hosts: how many hosts the machine has.
+        resolution: that of its times.
+        is_whole: whether ends need no rounding, as all times are whole seconds.
+        places: which job of the workload each one is; jobs of one time are in the order of their ids, 9 before 10.
+        submitted: when each job is submitted, in seconds.
+        sizes: how many hosts each asks for.
+        walltimes: seconds after which each is killed; `NEVER`: never.
+        lasts: how many seconds each runs if it is not disturbed: its delay, or its walltime if that is less. NaN where
+            only the simulator can tell.
+
+    Raises:
+        InputError: a job can never run: it asks for no hosts, or for more than there are.
+
+    >>> from batprotocol.simulator import StaticJob
+    >>> log = Log(Workload([StaticJob("1", 0.0, 2, DelayProfile(30.0), walltime=60.0)]), hosts=4)
+    >>> log.hosts, log.resolution, log.lasts
+    (4, 1.0, array([30.]))
+    """
+
+    def __init__(self, workload: Workload, *, hosts: int | None = None, resolution: float | None = None) -> None:
+        if resolution is not None and not 0 < resolution < math.inf:
+            raise InputError(f"expected a resolution > 0 in seconds, got {resolution}")
+        self.workload = workload
+        self.hosts = workload.resource_count if hosts is None else hosts
+        self._name: tuple[str, int | None, float | None] | None = None
+        self._ranks: dict[Order, npt.NDArray[np.int64]] = {}
+        if self.hosts < 1:
+            raise InputError(f"expected a machine of at least one host, got {self.hosts}")
+        count = len(workload)
+        submitted, walltimes, lasts = (np.empty(count, np.float64) for _ in range(3))
+        sizes = np.empty(count, np.int64)
+        delays = {name: _delay(each.profile) for name, each in workload.profiles.items()}
+        names: list[str] = []
+        for place, (time, name, job) in enumerate(workload):
+            if not 0 < job.resource_request <= self.hosts:
+                what = f"it asks for {job.resource_request} hosts, and the machine has {self.hosts}"
+                raise InputError(f"{what}: it could never run", f"job {name}", file=workload.filename)
+            names.append(name)
+            submitted[place], sizes[place] = time, job.resource_request
+            walltimes[place] = NEVER if job.walltime is None else job.walltime
+            lasts[place] = delays[job.profile_id]
+        lasts = np.minimum(lasts, walltimes)
+        if resolution is None:
+            finite = walltimes[walltimes != NEVER]
+            resolution = _WHOLE if _are_whole(submitted, finite, lasts[~np.isnan(lasts)]) else _FINE
+        self.resolution = resolution
+        self._clock = State(resolution=resolution)
+        self.is_whole = resolution == _WHOLE and _are_whole(lasts)
+        rounded = np.array([self.rounded(time) for time in submitted.tolist()], np.float64)
+        order = _in_order(rounded, names)
+        self.places = np.arange(count) if order is None else order
+        if order is not None:
+            rounded, sizes, walltimes, lasts = rounded[order], sizes[order], walltimes[order], lasts[order]
+        self.submitted, self.sizes, self.walltimes, self.lasts = rounded, sizes, walltimes, lasts
+
+    @classmethod
+    def of(
+        cls,
+        workload: Log | Workload | str | os.PathLike[str],
+        hosts: int | None = None,
+        resolution: float | None = None,
+    ) -> Log:
+        """The log of a workload, or of what a text names (`named_workload`), read once as long as somebody has it.
+
+        Raises:
+            InputError: there is no such workload, or a job of it can never run.
+            OSError: the file cannot be read.
+        """
+        if isinstance(workload, Log):
+            if hosts not in (None, workload.hosts) or resolution not in (None, workload.resolution):
+                raise InputError("a Log has its own hosts and resolution: give a workload to choose others")
+            return workload
+        if isinstance(workload, Workload):
+            return cls(workload, hosts=hosts, resolution=resolution)
+        if not isinstance(workload, str | os.PathLike):
+            raise InputError(f"expected a workload, its name or a Log, got {shown(workload)}")
+        key = (os.fspath(workload), hosts, resolution)
+        log = _named.get(key)
+        if log is None:
+            log = _named[key] = cls(named_workload(key[0]), hosts=hosts, resolution=resolution)
+            log._name = key
+        return log
+
+    def __len__(self) -> int:
+        return len(self.submitted)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all jobs are delays: how long each runs is known, wherever it runs."""
+        return not np.isnan(self.lasts).any()
+
+    def rounded(self, time: float) -> float:
+        """A time, at the resolution, as policies round it."""
+        return self._clock.rounded(time)
+
+    def job(self, number: int) -> tuple[str, Job]:
+        """The full name of a job, and what it asks for."""
+        _, name, job = self.workload[int(self.places[number])]
+        return name, job
+
+    def waiting(self, number: int) -> WaitingJob:
+        """A job as orders see it."""
+        name, job = self.job(number)
+        return WaitingJob(name, job, number, float(self.submitted[number]))
+
+    def ranks(self, order: Order) -> npt.NDArray[np.int64]:
+        """The place of each job among all, in an order that does not change with time. It is computed once."""
+        ranks = self._ranks.get(order)
+        if ranks is None:
+            state = State()
+            keys = [order.key(self.waiting(number), state) for number in range(len(self))]
+            ranks = np.empty(len(self), np.int64)
+            ranks[sorted(range(len(self)), key=keys.__getitem__)] = np.arange(len(self))
+            self._ranks[order] = ranks
+        return ranks
+
+    def __copy__(self) -> Log:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Log:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Log.of, self._name) if self._name else (_restored, (self.workload, self.hosts, self.resolution))
+
+    def __repr__(self) -> str:
+        return f"<Log of {len(self)} jobs for {self.hosts} hosts>"
+
+
+def order_of(order: Order | str) -> Order:
+    """An order of the queue by its name, the same object for the same name.
+
+    Raises:
+        InputError: there is none of this name.
+    """
+    if isinstance(order, Order):
+        return order
+    if order not in _orders:
+        try:
+            _orders[order] = named(order)().order
+        except (PolicyNameError, AttributeError):
+            raise InputError(f"there is no order of the queue {shown(order)}; see batproto policies") from None
+    return _orders[order]
+
+
+def _restored(workload: Workload, hosts: int, resolution: float) -> Log:
+    return Log(workload, hosts=hosts, resolution=resolution)
+
+
+def _delay(profile: object) -> float:
+    return profile.delay if isinstance(profile, DelayProfile) else math.nan
+
+
+def _are_whole(*columns: npt.NDArray[np.float64]) -> bool:
+    return all(np.array_equal(each, np.floor(each)) for each in columns)
+
+
+def _in_order(times: npt.NDArray[np.float64], names: list[str]) -> npt.NDArray[np.int64] | None:
+    """The order of jobs by time, and those of one time by their ids; None if they are in it."""
+    if not (times[1:] == times[:-1]).any():
+        return None
+    order = list(range(len(names)))
+    begin = 0
+    values = times.tolist()
+    for end in range(1, len(values) + 1):
+        if end == len(values) or values[end] != values[begin]:
+            if end - begin > 1:
+                order[begin:end] = sorted(order[begin:end], key=lambda place: natural_order(names[place]))
+            begin = end
+    return np.array(order, np.int64)

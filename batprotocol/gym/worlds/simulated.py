@@ -1,0 +1,245 @@
+"""`Simulated`: the embedded Batsim says what happens, message by message: any profiles, hosts with names, energy.
+
+What is told at one time is taken in the order of policies: submissions first, by their numbers, then ends, in the order
+of the jobs' starts. Decisions are sent when time is to go on.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable
+from typing import ClassVar, Final, NamedTuple, TypeVar
+
+from batprotocol import MessageBuilder
+from batprotocol.gym.log import Log
+from batprotocol.gym.worlds.world import World
+from batprotocol.hosts import FrozenHosts, Hosts
+from batprotocol.model import (
+    Event,
+    HostsTurnedOnOffEvent,
+    JobCompletedEvent,
+    JobSubmittedEvent,
+    Message,
+    parse_hosts,
+)
+from batprotocol.simulator import EnergyRow, JobRow, Observer, Platform, Simulator, Workload
+from batprotocol.simulator.copying import copied
+from batprotocol.simulator.inputs.columns import JobColumns
+
+__all__ = ["OTHER", "Simulated"]
+
+OTHER: Final = -(1 << 62)
+"""What `advance` gives for what is neither a submission nor an end: hosts are on or off."""
+
+_Self = TypeVar("_Self", bound="Simulated")
+
+
+class Simulated(World):
+    """See the module.
+
+    Args:
+        log: see `World`, as are `first`, `count` and `ranks`.
+        first: see `World`.
+        count: see `World`.
+        ranks: see `World`.
+        platform: the hosts; None: equal ones, without a network where all jobs are delays.
+        energy: whether energy is measured.
+
+    Attributes:
+        hosts: the hosts that are on and that no job has, `free` of them.
+        asleep: the hosts that are off.
+        switching: how many hosts are on their way to be on or off.
+        allocations: which hosts each job had that has started.
+    """
+
+    __slots__ = (
+        *("_decisions", "_events", "_names", "_seen", "_simulator", "_time", "allocations", "asleep", "hosts"),
+        "switching",
+    )
+
+    changing: ClassVar[tuple[str, ...]] = (*World.changing, "_decisions", "_events", "lasts")
+    awake: ClassVar[int] = 0
+    """The power state in which hosts are on."""
+
+    def __init__(
+        self,
+        log: Log,
+        first: int,
+        count: int,
+        ranks: list[int] | None = None,
+        platform: Platform | None = None,
+        energy: bool = False,
+    ) -> None:
+        super().__init__(log, first, count, ranks)
+        self.hosts = Hosts(range(log.hosts))
+        self.asleep = Hosts()
+        self.switching = 0
+        self.allocations: dict[int, FrozenHosts] = {}
+        self._decisions: list[_Execute | _Switch] = []
+        self._events: list[Event] = []
+        self._seen = _Seen()
+        workload = _part_of(log, first, count)
+        self._names = {f"w0!{log.job(first + job)[0].partition('!')[2]}": job for job in range(count)}
+        self._simulator = Simulator(
+            _platform(log) if platform is None else platform, [workload], energy=energy, observer=self._seen
+        )
+        builder = MessageBuilder()
+        builder.add_edc_hello("batprotocol.gym", "1")
+        self._take(self._simulator.begin(builder.finish_message()))
+        self.advance()
+
+    def copy(self: _Self) -> _Self:
+        made = super().copy()
+        made._simulator, made._seen = copied([self._simulator, self._seen])
+        made.hosts, made.asleep = self.hosts.copy(), self.asleep.copy()
+        made.allocations = self.allocations.copy()
+        return made
+
+    def advance(self) -> int | None:
+        while True:
+            while self._events:
+                happened = self._take_event(self._events.pop(0))
+                if happened is not None:
+                    return happened
+            if self._simulator.is_over:
+                return None
+            message = self._simulator.turn(self._reply())
+            if message is not None:
+                self._take(message)
+
+    def begin(self, job: int) -> None:
+        hosts = self.allocations.get(job)
+        if hosts is None:
+            hosts = self.allocations[job] = self.hosts.take(self.sizes[job])
+        else:
+            self.hosts.take_these(hosts)
+        self._decisions.append(_Execute(self._name(job), hosts))
+        if not math.isnan(self.lasts[job]):
+            self.outcomes.append(job)
+
+    def start_on(self, job: int, hosts: Iterable[int]) -> None:
+        """Start a job that has left the queue on these hosts, which are free."""
+        self.allocations[job] = Hosts(hosts).take(self.sizes[job])
+        self.start(job)
+
+    def switch(self, hosts: FrozenHosts, pstate: int) -> None:
+        """Let hosts switch to a power state: those that are on, and free, off, or those that are off on."""
+        turn_off = bool(self.hosts & hosts)
+        (self.hosts if turn_off else self.asleep).take_these(hosts)
+        if turn_off:
+            self.free -= len(hosts)
+        self.switching += len(hosts)
+        self._decisions.append(_Switch(hosts, pstate))
+
+    # Energy
+
+    def joules(self) -> float:
+        """What all hosts have consumed until it was measured last, in joules: at starts, ends and switches."""
+        return self._seen.joules
+
+    # What is said
+
+    def _reply(self) -> Message:
+        builder = MessageBuilder(self._time)
+        for decision in self._decisions:
+            if isinstance(decision, _Execute):
+                builder.add_execute_job(decision.job_id, decision.hosts)
+            else:
+                builder.add_turn_on_off_hosts(decision.hosts, decision.pstate)
+        self._decisions = []
+        return builder.finish_message()
+
+    def _take(self, message: Message) -> None:
+        self._time = message.now
+        self.now = max(self.now, self.log.rounded(message.now))
+        self._events = sorted(message.events, key=self._turn_of)
+
+    def _turn_of(self, event: Event) -> tuple[int, int]:
+        if isinstance(event, JobSubmittedEvent):
+            return 0, self._names[event.job_id]
+        if isinstance(event, JobCompletedEvent):
+            return 1, self.started.index(self._names[event.job_id])
+        return 2, 0
+
+    def _take_event(self, event: Event) -> int | None:
+        if isinstance(event, JobSubmittedEvent):
+            return self.arrived()
+        if isinstance(event, JobCompletedEvent):
+            job = self._names[event.job_id]
+            if math.isnan(self.lasts[job]):
+                self.lasts[job] = max(0.0, self.now - self.starts[job])
+                self.outcomes.append(job)
+            self.hosts.give_back(self.allocations[job])
+            return self.ended(job)
+        if isinstance(event, HostsTurnedOnOffEvent):
+            hosts = parse_hosts(event.host_ids)
+            self.switching -= len(hosts)
+            if event.state == self.awake:
+                self.hosts.give_back(hosts)
+                self.free += len(hosts)
+            else:
+                self.asleep.give_back(hosts)
+            return OTHER
+        return None
+
+    def _name(self, job: int) -> str:
+        return f"w0!{self.log.job(self.first + job)[0].partition('!')[2]}"
+
+    # What came of it
+
+    def rows(self) -> list[JobRow]:
+        return list(self._seen.rows)
+
+
+class _Execute(NamedTuple):
+    """A job is to be executed."""
+
+    job_id: str
+    hosts: FrozenHosts
+
+
+class _Switch(NamedTuple):
+    """Hosts are to be switched to a power state."""
+
+    hosts: FrozenHosts
+    pstate: int
+
+
+class _Seen(Observer):
+    """Keeps the rows of jobs, and what was read of energy last."""
+
+    def __init__(self) -> None:
+        self.rows: list[JobRow] = []
+        self.joules = 0.0
+
+    def job_ended(self, row: JobRow) -> None:
+        self.rows.append(row)
+
+    def energy_read(self, row: EnergyRow) -> None:
+        self.joules = float(row.energy)
+
+
+def _platform(log: Log) -> Platform:
+    """Equal hosts; where all jobs are delays, messages take no time."""
+    if log.is_plain:
+        return Platform.homogeneous(log.hosts, bandwidth=sys.float_info.max, latency=0.0)
+    return Platform.homogeneous(log.hosts)
+
+
+def _part_of(log: Log, first: int, count: int) -> Workload:
+    """The workload of some jobs of a log, and of the profiles that these use."""
+    whole, cut = log.workload, len(log.workload.name) + 1
+    jobs = JobColumns()
+    for place in log.places[first : first + count].tolist():
+        time, id, job = whole[place]
+        jobs.append(id[cut:], time, job.resource_request, job.profile_id[cut:], job.walltime, job.extra_data)
+    wanted, profiles = [f"{whole.name}!{name}" for name in jobs.profiles], {}
+    while wanted:
+        name = wanted.pop()
+        if name not in profiles:
+            profiles[name] = whole.profiles[name]
+            wanted += getattr(profiles[name].profile, "profile_ids", ())
+    local = Workload.of_columns(whole.name, whole.filename, {}, JobColumns())
+    local.profiles = profiles
+    return local.with_jobs(jobs)

@@ -1,0 +1,229 @@
+"""Environments keep Gymnasium's conventions: its checker, seeds, copies, masks, vectors, and what is wrong is told."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from support import ROOT
+
+from batprotocol.errors import InputError
+from batprotocol.model import DelayProfile
+from batprotocol.simulator import StaticJob, Workload
+
+WITHOUT_ENGINE = True
+
+IDS = ["Batch", "Policies"]
+SMALL: dict[str, Any] = {"workload": "lublin:32?jobs=200&seed=3", "jobs": 40, "max_queue": 16}
+
+
+def made(name: str, **options: Any) -> Any:
+    import gymnasium
+
+    import batprotocol.gym  # noqa: F401
+
+    return gymnasium.make(f"batprotocol/{name}-v0", **{**SMALL, **options}).unwrapped
+
+
+def drawn(env: Any, info: dict[str, Any]) -> Any:
+    """An action that is allowed, drawn by the action space's own seed."""
+    return env.action_space.sample(info["action_mask"])
+
+
+def test_ids_are_registered() -> None:
+    import gymnasium
+
+    import batprotocol.gym  # noqa: F401
+
+    assert sorted(name for name in gymnasium.registry if name.startswith("batprotocol/")) == sorted(
+        f"batprotocol/{name}-v0" for name in IDS
+    )
+
+
+@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("options", [{}, {"observation": "flat"}, {"mask_in_observation": True, "reward_at": "step"}])
+def test_gymnasiums_checker_has_nothing_to_say(name: str, options: dict[str, Any]) -> None:
+    from gymnasium.utils.env_checker import check_env
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(made(name, **options))
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_one_seed_is_one_episode_and_copies_go_on_alike(name: str) -> None:
+    envs = [made(name, reward_at="step") for _ in range(2)]
+    told: list[Any] = [env.reset(seed=7) for env in envs]
+    for turn in range(200):
+        np.testing.assert_equal(told[0], told[-1])
+        if len(told[0]) == 5 and told[0][2]:
+            assert turn > 5
+            break
+        if turn == 5:
+            envs += [pickle.loads(pickle.dumps(envs[0])), copy.deepcopy(envs[0]), copy.deepcopy(envs[1])]
+            envs[-1].reset(seed=8)
+            envs[-1].restore(envs[0].snapshot())
+        for env in envs:
+            env.action_space.seed(turn)
+        told = [env.step(drawn(env, told[0][-1])) for env in envs]
+        for each in told[1:]:
+            np.testing.assert_equal(told[0], each)
+
+
+def test_masks_are_told_in_three_ways() -> None:
+    env = made("Batch", mask_in_observation=True, wait=True)
+    seen, info = env.reset(seed=1)
+    assert env.action_masks().dtype == np.bool_
+    np.testing.assert_array_equal(env.action_masks(), info["action_mask"])
+    np.testing.assert_array_equal(seen["action_mask"], info["action_mask"])
+    assert env.action_masks().sum() == 2  # the job, and to wait
+
+
+def test_steps_are_worth_as_much_as_the_end() -> None:
+    for reward in ("bounded_slowdown", "waiting", "utilisation", lambda rows: -sum(row.waiting_time for row in rows)):
+        sums = []
+        for reward_at in ("step", "end"):
+            env = made("Batch", reward=reward, reward_at=reward_at, backfilling="easy")
+            env.begin_episode(seed=4)
+            total, is_over = 0.0, False
+            while not is_over:
+                worth, is_over = env.decide(env.pick("fcfs"))
+                total += worth
+            sums.append(total)
+        assert sums[0] == pytest.approx(sums[1], rel=1e-9)
+        assert sums[0] != 0
+
+
+def test_what_is_not_allowed_is_handled() -> None:
+    env = made("Batch", choice="fitting", wait=True, max_queue=8)
+    env.reset(seed=2)
+    _, _, _, _, info = env.step(5)
+    assert info["refused"] == "place 5 of the queue is empty: 1 jobs wait"
+    env = made("Batch", max_queue=8)
+    _, before = env.reset(seed=2)
+    assert before["action_mask"].tolist() == [1] + 7 * [0]
+    _, _, _, _, info = env.step(3)
+    assert "refused" in info
+    assert env.world.started[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda env: env.step(16), Exception, r"a whole number in \[0, 16\), got 16"),
+        (lambda env: env.step(0.5), Exception, "a whole number"),
+        (lambda env: env.step("a"), Exception, "a whole number"),
+        (lambda env: env.reset(options={"frist": 1}), InputError, "expected the option first, got 'frist'"),
+        (lambda env: env.reset(options={"first": 500}), InputError, r"expected first in \[0, 160\], got 500"),
+        (lambda env: (env.close(), env.close(), env.reset()), Exception, "the environment is closed"),
+        (lambda env: (env.close(), env.step(0)), Exception, "the environment is closed"),
+        (lambda env: [env.step(0) for _ in range(41)], Exception, "the episode is over: call reset"),
+        (lambda env: made("Batch").step(0), Exception, "no episode yet: call reset"),
+    ],
+)
+def test_what_is_wrong_in_an_episode_is_told(call: Callable[[Any], Any], error: type[Exception], text: str) -> None:
+    env = made("Batch")
+    env.reset(seed=1)
+    with pytest.raises(error, match=text):
+        call(env)
+
+
+LARGE = Workload([StaticJob("1", 0.0, 9, DelayProfile(1.0)), StaticJob("2", 0.0, 2, DelayProfile(1.0))])
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"workload": LARGE, "hosts": 4, "jobs": 1}, "job w0!1: it asks for 9 hosts, and the machine has 4"),
+        ({"jobs": 201}, "an episode has 201 jobs, and the log, or each part that is named of it, has fewer"),
+        ({"jobs": 0}, "at least one job"),
+        ({"within": [(0, 30)]}, "has fewer"),
+        ({"within": [(0, 300)]}, "within the log's 200 jobs"),
+        ({"order": "f9"}, "no order of the queue 'f9'"),
+        ({"features": ["waitin"]}, "no order of the queue 'waitin'"),
+        ({"observation": "box"}, "expected observation to be one of"),
+        ({"reward": "speed"}, "expected bounded_slowdown, waiting, utilisation, energy, or a function"),
+        ({"reward_at": "day"}, "expected reward_at"),
+        ({"render_mode": "human"}, "expected render_mode"),
+        ({"backfilling": "conservative"}, "expected EASY or greedy backfilling"),
+        ({"backfilling": "easy", "choice": "fitting"}, "with choice='any' only"),
+        ({"choice": "none"}, "expected choice to be"),
+        ({"workload": 5}, "expected a workload, its name or a Log, got 5"),
+        ({"max_queue": 0}, "at least one job to be seen"),
+        ({"resolution": 0.0}, "expected a resolution > 0"),
+    ],
+)
+def test_wrong_arguments_are_told(options: dict[str, Any], text: str) -> None:
+    from batprotocol.gym import Batch
+
+    with pytest.raises(InputError, match=text):
+        Batch(**{**SMALL, **options})
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+@pytest.mark.parametrize("name", IDS)
+def test_a_vector_is_what_gymnasium_makes_of_single_ones(name: str, mode: str) -> None:
+    import gymnasium
+    from gymnasium.utils.env_checker import data_equivalence
+
+    options = {**SMALL, "jobs": 6, "reward_at": "step"}
+    ours = gymnasium.make_vec(f"batprotocol/{name}-v0", num_envs=3, autoreset_mode=mode, **options)
+    theirs = gymnasium.vector.SyncVectorEnv([lambda: made(name, **options)] * 3, autoreset_mode=mode)
+    assert ours.metadata["autoreset_mode"].value == mode
+    assert data_equivalence(ours.reset(seed=5), theirs.reset(seed=5), exact=True)
+    for _ in range(20):
+        actions = theirs.action_space.sample()
+        assert data_equivalence(ours.step(actions), theirs.step(actions), exact=True)
+    ours.close()
+    theirs.close()
+    with pytest.raises(Exception, match="closed"):
+        ours.step(actions)
+
+
+@pytest.mark.slow
+def test_a_vector_of_processes_takes_our_factories() -> None:
+    import gymnasium
+
+    vector = gymnasium.make_vec("batprotocol/Batch-v0", num_envs=2, vectorization_mode="async", **SMALL)
+    try:
+        seen, _ = vector.reset(seed=1)
+        assert seen["jobs"].shape == (2, 16, 8)
+        alone, _ = made("Batch").reset(seed=2)
+        np.testing.assert_array_equal(seen["jobs"][1], alone["jobs"])
+    finally:
+        vector.close()
+
+
+def test_python_blocks_of_the_handbook() -> None:
+    text = (ROOT / "docs" / "learning.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert len(blocks) >= 3
+    for block in blocks:
+        exec(compile(block, "docs/learning.md", "exec"), {})
+
+
+def test_without_gymnasium_it_says_what_to_install() -> None:
+    code = "import sys; sys.modules['gymnasium'] = None; import batprotocol.gym"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "PackageMissing: environments need the package gymnasium: pip install 'batprotocol[gym]'" in done.stderr
+
+
+def test_both_pictures() -> None:
+    env = made("Batch", render_mode="ansi")
+    env.reset(seed=1)
+    for _ in range(10):
+        env.step(0)
+    assert "hosts are busy" in env.render()
+    env.render_mode = "rgb_array"
+    image = env.render()
+    assert image.shape == (256, 512, 3)
+    assert image.dtype == np.uint8
+    assert len(np.unique(image.reshape(-1, 3), axis=0)) > 3
