@@ -29,6 +29,7 @@ class _Program(NamedTuple):
 
 
 PROGRAMS: Final = {
+    "chromium": _Program("chromium"),
     "mosquitto": _Program("mosquitto", ("/usr/sbin", "/usr/local/sbin")),
     "mosquitto_passwd": _Program("mosquitto"),
     "mosquitto_pub": _Program("mosquitto-clients"),

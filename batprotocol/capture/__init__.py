@@ -13,7 +13,8 @@ The data take this way: `archives` reads tar, compressed or not; `sources` finds
 conversation.
 
 Above these, `statistics` has the numbers of a run, `meaning` tells what of a message matters, `comparing` finds where
-two runs part, and `replaying` plays Batsim's side of one to whoever replies.
+two runs part, and `replaying` plays Batsim's side of one to whoever replies. `timeline` makes pages and figures of
+runs.
 
 It serves what is recorded by anybody, and runs nothing but what it is given. It must not know what decides, nor how
 simulations are run.

@@ -16,7 +16,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from batprotocol.cli.bridge.command import bridge
-from batprotocol.cli.captures.command import at, diff, replay, stats
+from batprotocol.cli.captures.command import at, diff, replay, stats, timeline
 from batprotocol.cli.compare.command import compare
 from batprotocol.cli.conformance.command import conformance
 from batprotocol.cli.families import Family
@@ -69,6 +69,7 @@ _OVERVIEW = {
     "Look at what was said": {
         "dump": "Print messages as readable trees, or as JSON.",
         "at": "Tell what was known in a run at a simulated time.",
+        "timeline": "Show jobs on hosts over time, in a page or a figure.",
         "stats": "Tell the numbers of a run: sizes, times, jobs, utilisation.",
         "diff": "Find where two runs part, and the jobs that differ.",
         "replay": "Find where a scheduler decides differently from then.",
@@ -143,7 +144,7 @@ def batproto(context: click.Context) -> None:
 
 for _command in (
     *(dump, convert, validate, check),
-    *(at, stats, diff, replay),
+    *(at, stats, diff, replay, timeline),
     *(schema, rules, policies),
     *(run, library, simulate, compare, study, conformance, bridge, new),
     *(fast, grid),

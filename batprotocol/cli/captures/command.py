@@ -1,14 +1,15 @@
-"""`batproto at`, `stats`, `replay` and `diff`: their parameters. The modules of their names do the work."""
+"""`batproto at`, `stats`, `replay`, `diff` and `timeline`: their parameters. The modules of their names do the work."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import click
 
 from batprotocol.cli.parameters import timeout_option
 
-__all__ = ["at", "diff", "replay", "stats"]
+__all__ = ["at", "diff", "replay", "stats", "timeline"]
 
 # What reads runs is imported when it is called: `batproto --help` and the shell's completion should not wait for it.
 
@@ -176,3 +177,69 @@ def replay(
         full=full,
     )
     context.exit(status)
+
+
+def _count_or_none(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """A number, 0 for `none`."""
+    if value is None:
+        return None
+    if value == "none":
+        return 0
+    if not (value.isascii() and value.isdigit()) or len(value) > 9:
+        raise click.BadParameter(f"{value!r} is neither a number nor 'none'.", context, parameter)
+    return int(value)
+
+
+@click.command()
+@click.argument("sources", metavar="RUN...", nargs=-1, required=True, type=_path)
+@click.option("-o", "--output", metavar="FILE", type=_path, help="Write the page, a .html.")
+@click.option(
+    "--png",
+    metavar="FILE",
+    type=_path,
+    help="Write a figure for papers, with matplotlib.",
+)
+@click.option("--svg", metavar="FILE", type=_path, help="The same as vectors.")
+@click.option(
+    "--messages",
+    metavar="N|none",
+    callback=_count_or_none,
+    help="Keep the texts of the first N messages of a run in the page; 20,000 unless given.",
+)
+@click.option(
+    "--colour",
+    type=click.Choice(["job", "state", "waiting", "user", "profile", "workload"]),
+    default="job",
+    show_default=True,
+    help="By what jobs are coloured; in the page, at first.",
+)
+@click.option("--title", metavar="TEXT", default="", help="The title of the page.")
+@click.pass_context
+def timeline(context: click.Context, /, sources: tuple[str, ...], **options: Any) -> None:
+    """Show what happened in a run: jobs on hosts over time, jobs that wait, free hosts, power, probes, messages.
+
+    The page is one file that needs nothing else, not even a network: to zoom, to find a job, to look at it. Several
+    RUNs are drawn one above the other, over the same time.
+
+    RUN is what --record writes, whose messages the page shows as "batproto dump" does. Or it is a jobs.csv, or the
+    folder that it is in: of Batsim, of "batproto simulate -o", or any other with the columns job_id, submission_time,
+    starting_time, finish_time and allocated_resources. What Batsim writes beside it (consumed_energy.csv,
+    machine_states.csv, pstate_changes.csv) is drawn, too.
+
+    \b
+    Examples:
+      batproto simulate easy-sjf -o results --record run.tar.xz
+      batproto timeline run.tar.xz -o run.html
+      batproto timeline results -o run.html
+      batproto timeline fcfs.tar.xz easy.tar.xz -o both.html
+      batproto timeline results --svg run.svg --colour state
+    """
+    from batprotocol.cli.captures import timeline as work
+
+    if not any(options[each] for each in ("output", "png", "svg")):
+        raise click.UsageError("where to? -o run.html, --png run.png or --svg run.svg", context)
+    for name, suffix in (("output", ".html"), ("png", ".png"), ("svg", ".svg")):
+        if options[name] and not options[name].lower().endswith(suffix):
+            option = "-o" if name == "output" else f"--{name}"
+            raise click.UsageError(f"{option} is for a file that ends with {suffix}, got {options[name]}", context)
+    context.exit(work.draw(sources, **options))

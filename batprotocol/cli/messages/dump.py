@@ -13,11 +13,11 @@ from batprotocol.cli.messages.tree import Node, Trees, draw
 from batprotocol.cli.protocols.reading import Reading
 from batprotocol.cli.protocols.table import read
 from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import Piece, number_of, printable
+from batprotocol.cli.terminal.text import UNICODE, Piece, number_of, printable
 from batprotocol.errors import EncodeError
 from batprotocol.wire import json
 
-__all__ = ["SHAPES", "Selection", "dump", "print_frames"]
+__all__ = ["SHAPES", "Selection", "dump", "print_frames", "tree_text"]
 
 _DIRECTION_IN_NAME = re.compile(r"-(b2e|e2b|b2s|s2b)\.\w+$")
 
@@ -70,6 +70,20 @@ def _print_tree(output: Output, found: Found, reading: Reading, selection: Selec
     if selection.everything or indices:
         title: list[Piece] = [("file", printable(found.name)), ("", f": {', '.join(_facts(found, reading, indices))}")]
         output.lines(draw(title, list(_nodes(reading, indices, trees)), output.guides, output.wrap_at))
+
+
+def tree_text(name: str, data: bytes, trees: Trees) -> str:
+    """The tree of a message, without colours and however wide its lines."""
+    reading = read(data, strict=False, place=place_of(name))
+    indices = Selection().indices(reading.tree or {})
+    title: list[Piece] = [
+        ("file", printable(name)),
+        ("", f": {', '.join(_facts(Found(0, name, name, data), reading, indices))}"),
+    ]
+    lines = [*draw(title, list(_nodes(reading, indices, trees)), UNICODE, None)]
+    if reading.fault is not None:
+        lines.append([("", str(reading.fault))])
+    return "\n".join("".join(text for _, text in pieces) for pieces in lines)
 
 
 def _nodes(reading: Reading, indices: list[int], trees: Trees) -> Iterator[Node]:

@@ -1,0 +1,248 @@
+"""What was said in a run -> its timeline, in one pass over a capture.
+
+Jobs are as messages tell of them (`batprotocol.capture.jobs`), with the times of these. It must not know what a capture
+is kept in, nor how a timeline is drawn.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import msgspec
+
+from batprotocol import model
+from batprotocol.capture.entries import Entry
+from batprotocol.capture.jobs import JobBook, ToldJob
+from batprotocol.capture.timeline.messages import MOST_TEXTS, Messages
+from batprotocol.capture.timeline.switches import Power, Switches
+from batprotocol.capture.timeline.values import MOST_HOSTS, Series, TimelineData, TimelineJob, intervals_of
+from batprotocol.conversation.hostsets import read_hosts
+from batprotocol.errors import InputError
+from batprotocol.model import Direction, Message
+
+__all__ = ["Describe", "read_conversation"]
+
+Describe = Callable[[Entry], str]
+"""What is shown of a message."""
+
+_TELLING: Final = (
+    model.SimulationErrorEvent,
+    model.SimulationBeginsEvent,
+    model.SimulationEndsEvent,
+    model.JobsKilledEvent,
+    model.KillJobsEvent,
+    model.RejectJobEvent,
+    model.ExecuteJobEvent,
+    model.JobCompletedEvent,
+    model.JobSubmittedEvent,
+)
+"""The events that tell most of a message, the first one most of all."""
+_RANKS: Final[dict[type, int]] = {kind: rank for rank, kind in enumerate(_TELLING)}
+_UNITS: Final = {
+    model.Metrics.Power: ("W", "J"),
+    model.Metrics.NetworkLoad: ("B/s", "B"),
+    model.Metrics.ComputationLoad: ("flop/s", "flop"),
+}
+"""The unit of what probes measure, and of what they accumulate."""
+_USERS: Final = ("user", "user_id", "uid")
+"""What people call the user in the data of a job."""
+
+
+def read_conversation(
+    entries: Iterable[Entry],
+    name: str,
+    *,
+    most_texts: int = MOST_TEXTS,
+    describe: Describe | None = None,
+    hint: str = "",
+) -> TimelineData:
+    """The timeline of a conversation.
+
+    Args:
+        entries: its messages, in their order.
+        name: what to call the run.
+        most_texts: of how many messages, the first ones, the page keeps the texts.
+        describe: what is shown of a message; its JSON unless given.
+        hint: how to see the message `{number}` whose text the page does not keep.
+
+    Raises:
+        InputError: a job has a host that no platform has, or no message can be read.
+    """
+    reader = _Reader(Messages(most_texts, hint), describe or as_json)
+    for entry in entries:
+        reader.take(entry)
+    if not reader.has_read:
+        raise InputError(f"none of the messages of {name} is one of today's protocol, of which a timeline is made")
+    return reader.finish(name)
+
+
+def as_json(entry: Entry) -> str:
+    """A message as JSON, a frame as its text."""
+    if entry.message is not None:
+        return entry.message.to_json(2)
+    if entry.fault is not None:
+        return f"{len(entry.data):,} bytes that are no message: {entry.fault}"
+    return entry.data[4:].decode("utf-8", "replace")
+
+
+class _Reader:
+    """Takes messages, and keeps what is drawn of them."""
+
+    def __init__(self, messages: Messages, describe: Describe) -> None:
+        self._messages = messages
+        self._describe = describe
+        self._book = JobBook()
+        self._jobs: list[TimelineJob] = []
+        self._users: dict[str, str] = {}
+        self._hosts: dict[int, str] = {}
+        self._host_count = 0
+        self._switches = Switches()
+        self._probes: dict[str, _Probe] = defaultdict(_Probe)
+        self._now = 0.0
+        self.has_read = False
+        self._takers: dict[type, Callable[[Any], None]] = {
+            model.SimulationBeginsEvent: self._begins,
+            model.JobSubmittedEvent: self._submitted,
+            model.CreateProbeEvent: lambda event: self._probes[event.probe_id].created(event),
+            model.ProbeDataEmittedEvent: lambda event: self._probes[event.probe_id].emitted(event),
+            model.TurnOnOffHostsEvent: self._switch_asked,
+            model.HostsTurnedOnOffEvent: self._switched,
+        }
+
+    def take(self, entry: Entry) -> None:
+        message = entry.message
+        kind, job_ids = "", []
+        if message is not None:
+            self.has_read = True
+            if entry.time is not None:
+                self._now = max(self._now, message.now)
+            for event in message.events:
+                taker = self._takers.get(type(event))
+                if taker is not None:
+                    taker(event)
+            self._jobs += [self._job(told) for told in self._book.take(message, entry.direction)]
+            kind, job_ids = _kind_of(message), _jobs_of(message)
+        text = self._describe(entry) if self._messages.wants_text else None
+        events = 0 if message is None else len(message.events)
+        sender = int(entry.direction is Direction.EDC_TO_BATSIM)
+        self._messages.add(self._now, sender, kind, events, job_ids, text)
+
+    def finish(self, name: str) -> TimelineData:
+        self._messages.finish()
+        names = [self._hosts.get(host, "") for host in range(max(self._hosts, default=-1) + 1)]
+        series = [each for probe_id, probe in self._probes.items() for each in probe.series(probe_id)]
+        return TimelineData(
+            name,
+            [*self._jobs, *map(self._job, self._book.open.values())],
+            hosts=self._host_count,
+            host_names=names,
+            series=series,
+            off_duty=self._switches.finish(self._now),
+            messages=self._messages,
+            end=self._now,
+        )
+
+    def _job(self, told: ToldJob) -> TimelineJob:
+        return TimelineJob(
+            job_id=told.job_id,
+            submitted=told.submitted,
+            started=told.started,
+            finished=told.rejected if told.rejected is not None else told.finished,
+            hosts=intervals_of(told.hosts, f"hosts of {told.job_id}") if not read_hosts(told.hosts).fault else (),
+            state=told.state,
+            requested=told.resource_request,
+            walltime=told.walltime,
+            profile=told.profile_id,
+            user=self._users.pop(told.job_id, ""),
+        )
+
+    def _begins(self, event: model.SimulationBeginsEvent) -> None:
+        self._hosts = {host.id: host.name for host in event.computation_hosts if host.id < MOST_HOSTS}
+        self._host_count = len(self._hosts)
+
+    def _submitted(self, event: model.JobSubmittedEvent) -> None:
+        extra = event.job.extra_data
+        if extra and extra[0] == "{":
+            try:
+                found = msgspec.json.decode(extra)
+            except msgspec.DecodeError:  # it is free text
+                return
+            user = next((found[key] for key in _USERS if found.get(key) is not None), None)
+            if user is not None:
+                self._users[event.job_id] = str(user)
+
+    def _switch_asked(self, event: model.TurnOnOffHostsEvent) -> None:
+        """Who is on goes off, and the reverse."""
+        intervals = _known(event.host_ids)
+        if intervals:
+            is_on = self._switches.power(intervals[0][0]) is Power.ON
+            power = Power.SWITCHING_OFF if is_on else Power.SWITCHING_ON
+            self._switches.change(max(event.timestamp, self._now), intervals, power)
+
+    def _switched(self, event: model.HostsTurnedOnOffEvent) -> None:
+        intervals = _known(event.host_ids)
+        if intervals:
+            went_off = self._switches.power(intervals[0][0]) is Power.SWITCHING_OFF
+            self._switches.change(self._now, intervals, Power.OFF if went_off else Power.ON)
+
+
+class _Probe:
+    """What a probe measured, and in which unit."""
+
+    def __init__(self) -> None:
+        self._times, self._values = array("d"), array("d")
+        self._metrics = model.Metrics.Power
+        self._is_accumulated = False
+        self._resources = 1
+
+    def created(self, event: model.CreateProbeEvent) -> None:
+        strategy = event.data_accumulation_strategy
+        is_accumulated = isinstance(strategy, model.ProbeDataAccumulation)
+        self._is_accumulated = is_accumulated and not strategy.temporal_normalization  # type: ignore[union-attr]
+
+    def emitted(self, event: model.ProbeDataEmittedEvent) -> None:
+        self._metrics = event.metrics
+        self._times.append(event.timestamp)
+        if isinstance(event.data, model.VectorialProbeData):
+            self._resources = max(self._resources, len(event.data.data))
+            self._values.append(sum(event.data.data))
+        else:
+            self._values.append(event.data.data)
+
+    def series(self, probe_id: str) -> list[Series]:
+        if not self._times:
+            return []
+        unit = _UNITS.get(self._metrics, ("", ""))[self._is_accumulated]
+        name = probe_id if self._resources == 1 else f"{probe_id} (sum of {self._resources:,})"
+        pairs = sorted(zip(self._times, self._values, strict=True))
+        times, values = (array("d", column) for column in zip(*pairs, strict=True))
+        return [Series(name, "probe", times, values, unit=unit, lane=f"probe {name}", is_step=False)]
+
+
+def _known(hosts: str) -> tuple[tuple[int, int], ...]:
+    """The intervals of a host set; none if Batsim cannot read it."""
+    found = read_hosts(hosts)
+    return () if found.fault or not found.intervals or found.intervals[-1][1] >= MOST_HOSTS else found.intervals
+
+
+def _kind_of(message: Message) -> str:
+    """The name of the event that tells most of a message."""
+    if not message.events:
+        return ""
+    telling = min(message.events, key=lambda event: _RANKS.get(type(event), len(_RANKS)))
+    return type(telling).__name__.removesuffix("Event")
+
+
+def _jobs_of(message: Message) -> list[str]:
+    """The jobs that a message is about."""
+    found: list[str] = []
+    for event in message.events:
+        job_id = getattr(event, "job_id", None)
+        if job_id is not None:
+            found.append(job_id)
+        else:
+            found += getattr(event, "job_ids", ())
+    return found

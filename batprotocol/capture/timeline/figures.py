@@ -1,0 +1,200 @@
+"""Timelines as figures for papers, by matplotlib, which `batprotocol[plots]` brings; it is imported when it is used.
+
+What has few shapes is drawn as shapes; of many, a picture is made that the figure holds in their place, so that an SVG
+of 100,000 jobs is no larger than one of a few thousand.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from importlib.resources import files
+from math import isfinite
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from batprotocol.capture.timeline.packing import all_series, facts, state_number
+from batprotocol.capture.timeline.values import Series, TimelineData, TimelineJob
+from batprotocol.errors import InputError, PackageMissing
+from batprotocol.files import naming
+
+__all__ = ["COLOURINGS", "Colouring", "draw", "save_figure"]
+
+Colouring: TypeAlias = Literal["job", "state", "waiting", "user", "profile", "workload"]
+"""By what jobs are coloured."""
+COLOURINGS: Final = ("job", "state", "waiting", "user", "profile", "workload")
+
+_MOST_SHAPES: Final = 3000
+"""From there on, shapes become a picture."""
+_WIDTH: Final = 7.2
+"""Inches: two columns of a paper."""
+_GANTT: Final = 2.6
+_LANE: Final = 0.75
+_RATIO: Final = {".png": 200, ".svg": 300, ".pdf": 300}
+"""Pixels for an inch."""
+_UNITS: Final = ((2 * 86400.0, 86400.0, "d"), (2 * 3600.0, 3600.0, "h"), (600.0, 60.0, "min"), (0.0, 1.0, "s"))
+_FORMATS: Final = "font.size", "axes.spines.top", "axes.spines.right", "svg.fonttype", "svg.hashsalt"
+
+
+class _Colours(NamedTuple):
+    """The colour of each job, and what the colours mean."""
+
+    of_jobs: list[str]
+    legend: list[tuple[str, str]]
+
+
+def save_figure(runs: Sequence[TimelineData], path: str | os.PathLike[str], colour: Colouring) -> None:
+    """Write the figure; see `Timeline.save`."""
+    figure = draw(runs, colour)
+    import matplotlib
+    from matplotlib import pyplot
+
+    suffix = Path(path).suffix.lower()
+    with matplotlib.rc_context(_settings()), naming(path):
+        metadata = {"Date": None} if suffix == ".svg" else None
+        figure.savefig(path, dpi=_RATIO[suffix], metadata=metadata)
+    pyplot.close(figure)
+
+
+def draw(runs: Sequence[TimelineData], colour: Colouring) -> Any:
+    """The figure: for each run its jobs on hosts, and its series below, over the same time.
+
+    Raises:
+        InputError: there is no such way to colour.
+        PackageMissing: matplotlib is not installed.
+    """
+    if colour not in COLOURINGS:
+        raise InputError(f"jobs are coloured by {', '.join(COLOURINGS)}, got {colour!r}")
+    try:
+        import matplotlib
+    except ImportError:
+        raise PackageMissing("figures need the package matplotlib: pip install 'batprotocol[plots]'") from None
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    series = [all_series(run) for run in runs]
+    heights = [height for each in series for height in (_GANTT, *[_LANE] * len(each))]
+    palette = json.loads((files("batprotocol.capture.timeline") / "page" / "colours.json").read_text("utf-8"))
+    colours = _coloured(runs, colour, palette)
+    with matplotlib.rc_context(_settings()):
+        figure, grid = pyplot.subplots(
+            len(heights),
+            1,
+            sharex=True,
+            squeeze=False,
+            figsize=(_WIDTH, sum(heights) + 0.6),
+            height_ratios=heights,
+            layout="constrained",
+        )
+        axes = list(grid[:, 0])
+        factor, unit = _time_unit(runs)
+        for run, lanes, chosen in zip(runs, series, colours, strict=True):
+            _draw_jobs(axes.pop(0), run, chosen.of_jobs, factor, len(runs) > 1)
+            for lane in lanes:
+                _draw_series(axes.pop(0), lane, run.end, factor, palette["lines"][lane.kind])
+        last = grid[-1, 0]
+        last.set_xlabel(f"simulated time ({unit})")
+        last.set_xlim(min(run.start for run in runs) / factor, max(run.end for run in runs) / factor or 1.0)
+        _add_legend(figure, colours)
+        figure.align_ylabels()
+    return figure
+
+
+def _settings() -> Any:
+    return dict(zip(_FORMATS, (8, False, False, "none", "batprotocol"), strict=True))
+
+
+def _time_unit(runs: Sequence[TimelineData]) -> tuple[float, str]:
+    span = max(run.end for run in runs) - min(run.start for run in runs)
+    return next((factor, unit) for least, factor, unit in _UNITS if span >= least)
+
+
+def _draw_jobs(axis: Any, run: TimelineData, colours: Sequence[str], factor: float, is_named: bool) -> None:
+    from matplotlib.collections import PolyCollection
+
+    corners, filled = [], []
+    for job, colour in zip(run.jobs, colours, strict=True):
+        if job.started is None:
+            continue
+        left, right = job.started / factor, (run.end if job.finished is None else job.finished) / factor
+        for first, last in job.hosts:
+            corners.append(((left, first), (right, first), (right, last + 1), (left, last + 1)))
+            filled.append(colour)
+    are_many = len(corners) > _MOST_SHAPES
+    edges = {"linewidths": 0} if are_many else {"edgecolors": "white", "linewidths": 0.25}
+    axis.add_collection(PolyCollection(corners, facecolors=filled, rasterized=are_many, **edges), autolim=False)
+    axis.set_ylim(max(1, run.host_count), 0)
+    axis.set_ylabel("hosts")
+    axis.yaxis.get_major_locator().set_params(integer=True)
+    if is_named:
+        axis.set_title(f"{_plain(run.name)}: {facts(run)}", loc="left", fontsize=8)
+
+
+def _draw_series(axis: Any, series: Series, end: float, factor: float, colour: str) -> None:
+    times = [time / factor for time in (*series.times, *((end,) if series.is_step and len(series.times) else ()))]
+    values = [*series.values, *series.values[-1:]] if len(times) > len(series.times) else list(series.values)
+    are_many = len(times) > _MOST_SHAPES
+    style = "steps-post" if series.is_step else "default"
+    axis.plot(times, values, drawstyle=style, color=colour, linewidth=0.8, rasterized=are_many)
+    if series.is_step:
+        axis.fill_between(times, values, step="post", color=colour, alpha=0.2, linewidth=0, rasterized=are_many)
+    axis.set_ylim(0, (series.most or max((value for value in values if isfinite(value)), default=0) or 1) * 1.05)
+    name = _plain(series.name).replace(" ", "\n", 1)
+    axis.set_ylabel(f"{name} ({series.unit})" if series.unit else name)
+    axis.yaxis.get_major_locator().set_params(nbins=3)
+
+
+def _plain(text: str) -> str:
+    """A text that is one: matplotlib would take what stands between dollars for a formula."""
+    return text.replace("$", r"\$")
+
+
+# Colours
+
+
+def _coloured(runs: Sequence[TimelineData], way: Colouring, palette: dict[str, Any]) -> list[_Colours]:
+    hues, others = palette["hues"], palette["others"]
+    if way == "job":
+        return [_Colours([hues[_hash(job.job_id) % len(hues)] for job in run.jobs], []) for run in runs]
+    if way == "state":
+        return [_placed([state_number(job) for job in run.jobs], palette["states"]) for run in runs]
+    if way == "waiting":
+        limits = [most for most, _, _ in palette["waiting"][:-1]]
+        classes = [(name, colour) for _, name, colour in palette["waiting"]]
+        return [_placed([bisect_left(limits, _waited(job)) for job in run.jobs], classes) for run in runs]
+    words = [[getattr(job, way) for job in run.jobs] for run in runs]
+    frequent = [word for word, _ in Counter(word for each in words for word in each).most_common(len(hues))]
+    places = {word: place for place, word in enumerate(frequent)}
+    classes = [(word or "none", hue) for word, hue in zip(frequent, hues, strict=False)] + [("others", others)]
+    return [_placed([places.get(word, len(classes) - 1) for word in each], classes) for each in words]
+
+
+def _placed(places: Sequence[int], classes: Sequence[Sequence[str]]) -> _Colours:
+    """The jobs' colours by their places among classes, and the classes that there are."""
+    there = set(places)
+    legend = [(name, colour) for place, (name, colour) in enumerate(classes) if place in there]
+    return _Colours([classes[place][1] for place in places], legend)
+
+
+def _waited(job: TimelineJob) -> float:
+    return 0.0 if job.started is None or job.submitted is None else max(0.0, job.started - job.submitted)
+
+
+def _hash(text: str) -> int:
+    """The hash by which the page colours jobs (FNV-1a): a job has the same colour in both."""
+    found = 2166136261
+    for unit in memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H"):
+        found = (found ^ unit) * 16777619 & 0xFFFFFFFF
+    return found ^ found >> 15
+
+
+def _add_legend(figure: Any, colours: Sequence[_Colours]) -> None:
+    entries = dict(entry for each in colours for entry in each.legend)
+    if entries:
+        from matplotlib.patches import Patch
+
+        handles = [Patch(facecolor=colour, label=_plain(name)) for name, colour in entries.items()]
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 5), frameon=False)

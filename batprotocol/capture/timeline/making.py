@@ -1,0 +1,135 @@
+"""Whatever tells of a run -> its timeline: rows of jobs, results, files.
+
+Rows are taken for what they have, not for what they are: those of a simulation's `Result`, of a capture, and people's
+own. It must not know who makes them.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol, runtime_checkable
+
+from batprotocol.capture.captures import Capture
+from batprotocol.capture.timeline.conversations import Describe, read_conversation
+from batprotocol.capture.timeline.messages import MOST_TEXTS
+from batprotocol.capture.timeline.tables import is_table, read_tables
+from batprotocol.capture.timeline.timelines import Timeline
+from batprotocol.capture.timeline.values import TimelineData, TimelineJob, intervals_of
+from batprotocol.errors import InputError
+from batprotocol.model import FinalJobState
+
+__all__ = ["JobRow", "WithJobs", "timeline"]
+
+
+class JobRow(Protocol):
+    """A row about a job, in the words of Batsim's jobs.csv. `batprotocol.simulator.JobRow` is one."""
+
+    @property
+    def job_id(self) -> str: ...
+
+    @property
+    def submission_time(self) -> float: ...
+
+    @property
+    def starting_time(self) -> float | None: ...
+
+    @property
+    def finish_time(self) -> float | None: ...
+
+    @property
+    def allocated_resources(self) -> str: ...
+
+    @property
+    def final_state(self) -> FinalJobState: ...
+
+
+@runtime_checkable
+class WithJobs(Protocol):
+    """What has rows of jobs, such as the `Result` of a simulation. It may tell its `host_count`, too."""
+
+    @property
+    def jobs(self) -> Iterable[JobRow]: ...
+
+
+def timeline(
+    source: str | os.PathLike[str] | Capture | WithJobs | Iterable[JobRow],
+    *,
+    name: str = "",
+    users: Mapping[str, object] | None = None,
+    messages: int = MOST_TEXTS,
+    describe: Describe | None = None,
+) -> Timeline:
+    """The timeline of a run: jobs on hosts over time, jobs that wait, free hosts, power, probes, messages.
+
+    Args:
+        source: a `Capture` or the file that it is in; the `Result` of a simulation; rows of jobs; a jobs.csv of Batsim,
+            or the folder that it is in.
+        name: what to call the run; unless given, as its file is called.
+        users: who submitted each job, by its full name, such as `workload.users()`, to colour jobs by. In a capture,
+            the data of jobs may tell (`"user"` of an object in JSON).
+        messages: of how many messages of a capture, the first ones, the page keeps the texts.
+        describe: what is shown of a message; its JSON unless given.
+
+    Raises:
+        CaptureError: the file is no capture.
+        InputError: it is none of these, or something in it is not what it should be.
+        OSError: a file cannot be read.
+
+    >>> timeline(result).save("run.html")  # doctest: +SKIP
+    >>> (timeline("fcfs.tar.xz") + timeline("easy.tar.xz")).save("both.html")  # doctest: +SKIP
+    """
+    if isinstance(source, str | os.PathLike) and is_table(source):
+        data = read_tables(source, name)
+    elif isinstance(source, str | os.PathLike):
+        with Capture(source) as capture:
+            data = _said(capture, name, messages, describe)
+    elif isinstance(source, Capture):
+        data = _said(source, name, messages, describe)
+    elif isinstance(source, WithJobs):
+        hosts = getattr(source, "host_count", None)
+        data = TimelineData(name or "simulation", map(_job, source.jobs), hosts=hosts)
+    elif isinstance(source, Iterable):
+        data = TimelineData(name or "jobs", map(_job, source))
+    else:
+        raise InputError(f"a timeline is made of a result, rows of jobs, or a file, got {type(source).__name__}")
+    if users is not None:
+        data.jobs = [_with_user(job, users.get(job.job_id, "")) for job in data.jobs]
+    return Timeline([data])
+
+
+def _said(capture: Capture, name: str, messages: int, describe: Describe | None) -> TimelineData:
+    path = capture.path.rstrip(os.sep)
+    return read_conversation(
+        capture,
+        name or os.path.basename(path).split(".")[0] or path,
+        most_texts=messages,
+        describe=describe,
+        hint=f"batproto dump {shlex.quote(path)} shows message {{number}}.",
+    )
+
+
+def _job(row: Any) -> TimelineJob:
+    try:
+        own, workload = row.job_id, getattr(row, "workload_name", "")
+        job_id = f"{workload}!{own}" if workload and "!" not in own else own
+        return TimelineJob(
+            job_id=job_id,
+            submitted=row.submission_time,
+            started=row.starting_time,
+            finished=row.finish_time,
+            hosts=intervals_of(row.allocated_resources, f"allocated_resources of {job_id}"),
+            state=row.final_state,
+            requested=getattr(row, "requested_number_of_resources", 0),
+            walltime=getattr(row, "requested_time", None),
+            profile=getattr(row, "profile", ""),
+        )
+    except AttributeError as error:
+        raise InputError(f"{type(row).__name__} is no row about a job: {error}") from None
+
+
+def _with_user(job: TimelineJob, user: object) -> TimelineJob:
+    import msgspec
+
+    return msgspec.structs.replace(job, user=str(user))

@@ -1,0 +1,123 @@
+"""Messages as a timeline has them: a mark for each, which jobs they are about, and the texts of the first ones.
+
+Columns of numbers in place of values, and texts compressed as they come: a conversation may have millions of messages.
+It must not know what messages say.
+"""
+
+from __future__ import annotations
+
+import zlib
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+__all__ = ["BLOCK", "MOST_TEXTS", "Messages", "deflated"]
+
+BLOCK: Final = 256
+"""How many texts are compressed together, and unpacked together when one of them is asked for."""
+MOST_TEXTS: Final = 20_000
+"""Of how many messages the texts are kept unless told otherwise."""
+_MOST_EVENTS: Final = 2**16 - 1
+
+
+def deflated(data: bytes) -> bytes:
+    """The data as browsers inflate them ("deflate-raw")."""
+    packer = zlib.compressobj(level=6, wbits=-15)
+    return packer.compress(data) + packer.flush()
+
+
+class Messages:
+    """The messages of a conversation, in their order.
+
+    Args:
+        most_texts: of how many messages the texts are kept.
+        hint: how to see a message whose text is not kept, with `{number}` for its number.
+    """
+
+    def __init__(self, most_texts: int = MOST_TEXTS, hint: str = "") -> None:
+        self.most_texts = most_texts
+        self.hint = hint
+        self.times = array("d")
+        """The simulated time of each message."""
+        self.senders = array("B")
+        """Who says each: 0 is Batsim, 1 the decision component."""
+        self.kinds = array("H")
+        """The most telling event of each, as a place in `kind_names`."""
+        self.events = array("H")
+        """How many events each has."""
+        self.kind_names: list[str] = []
+        self.blocks: list[bytes] = []
+        """The texts, as deflated JSON of `BLOCK` each."""
+        self.text_count = 0
+        """Of how many messages the texts are kept."""
+        self._kinds: dict[str, int] = {}
+        self._texts: list[str] = []
+        self._jobs: dict[str, int] = {}
+        self._pairs = (array("I"), array("I"))
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def wants_text(self) -> bool:
+        """Whether the text of the next message is kept."""
+        return len(self.times) < self.most_texts
+
+    def add(self, time: float, sender: int, kind: str, events: int, job_ids: Iterable[str], text: str | None) -> None:
+        """Add the next message.
+
+        Args:
+            time: when it was said, in simulated seconds.
+            sender: 0 for Batsim, 1 for the decision component.
+            kind: the name of its most telling event; "" if it has none.
+            events: how many events it has.
+            job_ids: the jobs that it is about, by their full names.
+            text: what is shown of it, where that `wants_text`.
+        """
+        number = len(self.times)
+        if text is not None and self.wants_text:
+            self._texts.append(text)
+            self.text_count += 1
+            if len(self._texts) == BLOCK:
+                self._pack()
+        self.times.append(time)
+        self.senders.append(sender)
+        if kind not in self._kinds:
+            self._kinds[kind] = len(self._kinds)
+            self.kind_names.append(kind)
+        self.kinds.append(self._kinds[kind])
+        self.events.append(min(events, _MOST_EVENTS))
+        jobs, messages = self._pairs
+        for job_id in dict.fromkeys(job_ids):
+            jobs.append(self._jobs.setdefault(job_id, len(self._jobs)))
+            messages.append(number)
+
+    def finish(self) -> None:
+        """No message follows."""
+        if self._texts:
+            self._pack()
+
+    def _pack(self) -> None:
+        self.blocks.append(deflated(msgspec.json.encode(self._texts)))
+        self._texts.clear()
+
+    def by_job(self, job_ids: Sequence[str]) -> tuple[array[int], array[int]]:
+        """The messages about each of these jobs: where they begin, one more place than there are jobs, and they."""
+        places = {job_id: place for place, job_id in enumerate(job_ids)}
+        place_of = [places.get(job_id, -1) for job_id in self._jobs]
+        jobs, messages = self._pairs
+        begin = [0] * (len(job_ids) + 1)
+        for job in jobs:
+            begin[place_of[job] + 1] += 1  # of jobs that nobody knows, in the first place
+        begin[0] = 0
+        for place in range(1, len(begin)):
+            begin[place] += begin[place - 1]
+        found, at = array("I", bytes(4 * begin[-1])), begin[:]
+        for job, message in zip(jobs, messages, strict=True):
+            place = place_of[job]
+            if place >= 0:
+                found[at[place]] = message
+                at[place] += 1
+        return array("I", begin), found

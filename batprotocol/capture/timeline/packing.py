@@ -1,0 +1,161 @@
+"""A run as bytes that its page unpacks: a header as JSON, and columns of numbers.
+
+Of each column, all first bytes come first, then all second ones: numbers that follow one another begin alike, and so
+they deflate to half. `page/data.js` is the other side. It must not know what a page is.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from batprotocol.capture.timeline.messages import BLOCK, Messages, deflated
+from batprotocol.capture.timeline.usage import free_hosts, waiting_jobs
+from batprotocol.capture.timeline.values import Series, TimelineData, TimelineJob, or_nan
+from batprotocol.model import FinalJobState
+
+__all__ = ["all_series", "facts", "packed", "state_number"]
+
+_TYPES: Final = {"d": "f64", "I": "u32", "H": "u16", "B": "u8"}
+_STATES: Final = {
+    FinalJobState.COMPLETED_SUCCESSFULLY: 0,
+    FinalJobState.COMPLETED_FAILED: 1,
+    FinalJobState.COMPLETED_WALLTIME_REACHED: 2,
+    FinalJobState.COMPLETED_KILLED: 3,
+    FinalJobState.REJECTED: 4,
+}
+_OTHER_STATE: Final = 5
+_LARGEST: Final = 2**32 - 1
+_UNITS: Final = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
+
+
+def all_series(timeline: TimelineData) -> list[Series]:
+    """The series of a run, in the order in which they are drawn: what jobs tell, and what was given."""
+    kinds = {each.kind for each in timeline.given}
+    found = [] if "queue" in kinds or not timeline.jobs else [waiting_jobs(timeline.jobs)]
+    if "hosts" not in kinds and timeline.host_count:
+        found.append(free_hosts(timeline.jobs, timeline.host_count, timeline.start))
+    order = ("queue", "hosts", "power", "probe")
+    return sorted([*found, *timeline.given], key=lambda series: order.index(series.kind))
+
+
+def state_number(job: TimelineJob) -> int:
+    """How the job ended, as a place in `states` of `page/colours.json`."""
+    return _OTHER_STATE if job.state is None else _STATES.get(job.state, _OTHER_STATE)
+
+
+def packed(timeline: TimelineData) -> bytes:
+    """The run, deflated."""
+    jobs, messages = timeline.jobs, timeline.messages or Messages()
+    words: dict[str, list[str]] = {"kind": messages.kind_names or [""]}
+    columns = _job_columns(timeline, words)
+    columns |= {f"off_{name}": values for name, values in _off_duty(timeline).items()}
+    begin, of_job = messages.by_job([job.job_id for job in jobs])
+    columns |= {
+        "message_time": messages.times,
+        "message_sender": messages.senders,
+        "message_kind": messages.kinds,
+        "message_events": messages.events,
+        "messages_begin": begin,
+        "messages_of_job": of_job,
+    }
+    series = all_series(timeline)
+    for number, each in enumerate(series):
+        columns[f"times{number}"] = array("d", each.times)
+        columns[f"values{number}"] = array("d", each.values)
+    header = {
+        "name": timeline.name,
+        "facts": facts(timeline),
+        "host_count": timeline.host_count,
+        "host_names": timeline.host_names or None,
+        "start": timeline.start,
+        "end": timeline.end,
+        "ids": [job.job_id for job in jobs],
+        "words": words,
+        "series": [
+            {
+                "name": each.name,
+                "kind": each.kind,
+                "unit": each.unit,
+                "lane": each.lane or each.name,
+                "step": each.is_step,
+                "most": each.most,
+            }
+            for each in series
+        ],
+        "texts": messages.text_count,
+        "block": BLOCK,
+        "hint": messages.hint,
+        "columns": [(name, _TYPES[values.typecode], len(values)) for name, values in columns.items()],
+    }
+    text = msgspec.json.encode(header)
+    return deflated(b"".join([len(text).to_bytes(4, "little"), text, *map(_planes, columns.values())]))
+
+
+def _job_columns(timeline: TimelineData, words: dict[str, list[str]]) -> dict[str, array[Any]]:
+    """The jobs, and one more row for each interval of hosts of those that ran."""
+    jobs = timeline.jobs
+    intervals = [job.hosts if job.started is not None else () for job in jobs]
+    return {
+        "submitted": or_nan(job.submitted for job in jobs),
+        "started": or_nan(job.started for job in jobs),
+        "finished": or_nan(job.finished for job in jobs),
+        "walltime": or_nan(job.walltime for job in jobs),
+        "requested": array("I", [min(job.requested, _LARGEST) for job in jobs]),
+        "state": array("B", map(state_number, jobs)),
+        "profile": _numbered([job.profile for job in jobs], words, "profile"),
+        "user": _numbered([job.user for job in jobs], words, "user"),
+        "workload": _numbered([job.workload for job in jobs], words, "workload"),
+        "rects": array("I", map(len, intervals)),
+        "first": array("I", [first for each in intervals for first, _ in each]),
+        "last": array("I", [last for each in intervals for _, last in each]),
+    }
+
+
+def _numbered(texts: Sequence[str], words: dict[str, list[str]], name: str) -> array[int]:
+    """Texts as their places among the different ones."""
+    places: dict[str, int] = {}
+    numbers = array("I", [places.setdefault(text, len(places)) for text in texts])
+    words[name] = list(places) or [""]
+    return numbers
+
+
+def _off_duty(timeline: TimelineData) -> dict[str, array[Any]]:
+    return {
+        "first": array("I", [each.first for each in timeline.off_duty]),
+        "last": array("I", [each.last for each in timeline.off_duty]),
+        "from": array("d", [each.start for each in timeline.off_duty]),
+        "to": array("d", [each.end for each in timeline.off_duty]),
+        "kind": array("B", [each.is_switching for each in timeline.off_duty]),
+    }
+
+
+def _planes(values: array[Any]) -> bytes:
+    """The bytes of numbers, the smallest ones of all, then the next ones..."""
+    if sys.byteorder == "big":
+        values = values[:]
+        values.byteswap()
+    data, width = values.tobytes(), values.itemsize
+    return b"".join([data[plane::width] for plane in range(width)])
+
+
+def facts(timeline: TimelineData) -> str:
+    """The run in a line: how many jobs, hosts and messages, and how long."""
+    jobs = len(timeline.jobs)
+    said = [f"{jobs:,} job{'' if jobs == 1 else 's'}"]
+    if timeline.host_count:
+        said.append(f"{timeline.host_count:,} host{'' if timeline.host_count == 1 else 's'}")
+    span = timeline.end - timeline.start
+    factor, unit = next(((factor, unit) for factor, unit in _UNITS if span >= factor), (1.0, "s"))
+    long = span / factor
+    said.append(f"{long:,.0f} {unit}" if long >= 100 else f"{long:.3g} {unit}")
+    messages = timeline.messages
+    if messages is not None and len(messages):
+        said.append(f"{len(messages):,} messages")
+        if messages.text_count < len(messages):
+            said[-1] += f", with the texts of {f'the first {messages.text_count:,}' if messages.text_count else 'none'}"
+    return " · ".join(said)

@@ -1,0 +1,78 @@
+"""Timelines -> one page of HTML that needs nothing else, and asks for nothing.
+
+Its parts lie beside this file in `page/`: markup, style, and scripts that are joined in the order of `_SCRIPTS`. What
+runs say is in deflated blocks, so that no text of theirs is ever markup; the title alone is, and is escaped. A policy
+in the page lets the browser run only these scripts, and ask for nothing at all.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from html import escape
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from typing import Final
+
+from batprotocol.capture.timeline.packing import packed
+from batprotocol.capture.timeline.values import TimelineData
+
+__all__ = ["MOST_RUNS", "parts"]
+
+MOST_RUNS: Final = 4
+"""How many runs a page has room for, one above the other."""
+
+_SCRIPTS: Final = ("data", "scales", "gantt", "lanes", "stage", "details", "moving", "main")
+_PLACE: Final = re.compile(r"@(POLICY|VERSION|TITLE|COLOUR|STYLE|DATA|SCRIPT)@")
+
+
+def parts(timelines: Sequence[TimelineData], title: str = "", colour: str = "job") -> Iterator[str]:
+    """The page, piece by piece: a large one need not be in memory at once.
+
+    Args:
+        timelines: the runs, which are drawn one above the other over the same time.
+        title: its title; the names of the runs unless given.
+        colour: by what jobs are coloured first.
+    """
+    folder = files("batprotocol.capture.timeline") / "page"
+    style = (folder / "page.css").read_text("utf-8")
+    sources = [(folder / f"{name}.js").read_text("utf-8") for name in _SCRIPTS]
+    colours = (folder / "colours.json").read_text("utf-8")
+    script = "".join(['"use strict";\n(() => {\nconst COLOURS = ', colours, ";\n", "\n".join(sources), "})();\n"])
+    words = {
+        "POLICY": f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
+        "base-uri 'none'; form-action 'none'",
+        "VERSION": escape(_version()),
+        "TITLE": escape(title or " and ".join(timeline.name for timeline in timelines)),
+        "COLOUR": escape(colour),
+        "STYLE": style,
+        "SCRIPT": script,
+    }
+    for number, part in enumerate(_PLACE.split((folder / "page.html").read_text("utf-8"))):
+        if number % 2 == 0:
+            yield part
+        elif part == "DATA":
+            for place, timeline in enumerate(timelines):
+                yield from _data(timeline, place)
+        else:
+            yield words[part]
+
+
+def _data(timeline: TimelineData, place: int) -> Iterator[str]:
+    """A run, and its texts, as elements that no browser runs."""
+    yield f'<script type="text/plain" data-run="{place}">{b64encode(packed(timeline)).decode()}</script>\n'
+    for number, block in enumerate(timeline.messages.blocks if timeline.messages is not None else ()):
+        yield f'<script type="text/plain" id="text-{place}-{number}">{b64encode(block).decode()}</script>\n'
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _version() -> str:
+    try:
+        return version("batprotocol")
+    except PackageNotFoundError:  # run from a source tree
+        return ""

@@ -1,0 +1,72 @@
+"""When hosts were off, or on their way: from what changes at each moment to the times of groups of hosts.
+
+It must not know who tells of the changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+
+from batprotocol.capture.timeline.values import OffDuty
+
+__all__ = ["Power", "Switches"]
+
+
+class Power(Enum):
+    """What a host does about its power."""
+
+    ON = "on"
+    OFF = "off"
+    SWITCHING_ON = "switching on"
+    SWITCHING_OFF = "switching off"
+
+
+_SWITCHING = (Power.SWITCHING_ON, Power.SWITCHING_OFF)
+
+
+class Switches:
+    """Follows hosts that are switched on and off. All are on at first.
+
+    >>> switches = Switches()
+    >>> switches.change(1.0, [(0, 3)], Power.OFF)
+    >>> switches.change(5.0, [(1, 1)], Power.ON)
+    >>> [(each.first, each.last, each.end) for each in switches.finish(9.0)]
+    [(1, 1, 5.0), (0, 0, 9.0), (2, 3, 9.0)]
+    """
+
+    def __init__(self) -> None:
+        self._since: dict[int, tuple[float, Power]] = {}
+        self._found: list[OffDuty] = []
+
+    def power(self, host: int) -> Power:
+        """What a host does now."""
+        return self._since[host][1] if host in self._since else Power.ON
+
+    def change(self, time: float, intervals: Iterable[tuple[int, int]], power: Power) -> None:
+        """From this time on, these hosts do that."""
+        hosts = [host for first, last in intervals for host in range(first, last + 1)]
+        self._end(time, hosts)
+        if power is not Power.ON:
+            self._since.update(dict.fromkeys(hosts, (time, power)))
+
+    def finish(self, time: float) -> list[OffDuty]:
+        """All times that hosts were not on, to the end of the run."""
+        self._end(time, sorted(self._since))
+        return self._found
+
+    def _end(self, time: float, hosts: Iterable[int]) -> None:
+        """What these hosts did is over: those side by side that did the same are told as one."""
+        run: list[tuple[int, float, Power]] = []
+        for host in hosts:
+            did = self._since.pop(host, None)
+            if run and (did is None or (run[-1][0] + 1, *did) != (host, *run[-1][1:])):
+                self._tell(run, time)
+            if did is not None:
+                run.append((host, *did))
+        self._tell(run, time)
+
+    def _tell(self, run: list[tuple[int, float, Power]], end: float) -> None:
+        if run and end > run[0][1]:
+            self._found.append(OffDuty(run[0][0], run[-1][0], run[0][1], end, run[0][2] in _SWITCHING))
+        run.clear()

@@ -1,0 +1,164 @@
+"""Batsim's result files -> a timeline: jobs.csv, and what lies beside it.
+
+Of jobs.csv, only the columns are needed that say who ran when and where, so that tables of other Batsims and other
+simulators do, too. It must not know how a timeline is drawn.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from array import array
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from batprotocol.capture.timeline.switches import Power, Switches
+from batprotocol.capture.timeline.values import OffDuty, Series, TimelineData, TimelineJob, intervals_of
+from batprotocol.errors import InputError
+from batprotocol.model import FinalJobState
+from batprotocol.recording import UNFINISHED
+
+__all__ = ["is_table", "read_tables"]
+
+_NEEDED: Final = ("job_id", "submission_time", "starting_time", "allocated_resources")
+_SWITCHING: Final = {"-1": Power.SWITCHING_ON, "-2": Power.SWITCHING_OFF}
+_LONGEST: Final = 2**20
+"""No field is longer: hosts of a job, 1 MiB."""
+
+
+def is_table(path: str | os.PathLike[str]) -> bool:
+    """Whether this is a table, or a folder with one in it and no messages."""
+    file = Path(path)
+    if file.is_dir():
+        return (file / "jobs.csv").is_file() and not any(file.glob("*-b2e.*")) and not (file / UNFINISHED).exists()
+    return file.suffix.lower() == ".csv"
+
+
+def read_tables(path: str | os.PathLike[str], name: str = "") -> TimelineData:
+    """The timeline of a jobs.csv, with the files beside it that Batsim writes with the same beginning of their names.
+
+    Args:
+        path: a jobs.csv, or the folder that it is in.
+        name: what to call the run; unless given, as its folder is called.
+
+    Raises:
+        InputError: one of the files is not what it should be.
+        OSError: one of the files cannot be read.
+    """
+    file = Path(path)
+    if file.is_dir():
+        file /= "jobs.csv"
+    jobs = list(_jobs(file))
+    prefix = file.name.removesuffix("jobs.csv") if file.name.endswith("jobs.csv") else None
+
+    def beside(what: str) -> Path | None:
+        found = None if prefix is None else file.with_name(f"{prefix}{what}.csv")
+        return found if found is not None and found.is_file() else None
+
+    end = max((job.finished for job in jobs if job.finished is not None), default=0.0)
+    states, energy, pstates = beside("machine_states"), beside("consumed_energy"), beside("pstate_changes")
+    series: list[Series] = []
+    hosts = None
+    if states is not None:
+        hosts = _host_count(states)
+    if energy is not None:
+        series.append(_power(energy))
+    off_duty = [] if pstates is None else _off_duty(pstates, end)
+    called = name or (file.resolve().parent.name if file.name == "jobs.csv" else file.stem)
+    return TimelineData(called, jobs, hosts=hosts, series=series, off_duty=off_duty)
+
+
+def _rows(file: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a table, each with the number of its line."""
+    csv.field_size_limit(_LONGEST)
+    try:
+        with open(file, encoding="utf-8", newline="") as opened:
+            rows = csv.DictReader(opened)
+            lacks = [column for column in needed if column not in (rows.fieldnames or ())]
+            if lacks:
+                raise InputError(f"it has no column {lacks[0]}, which such a table has", file=os.fspath(file), line=1)
+            for row in rows:
+                yield rows.line_num, {column: value or "" for column, value in row.items() if isinstance(column, str)}
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputError(f"it is no table: {error}", file=os.fspath(file)) from None
+
+
+def _number(row: dict[str, str], column: str, file: Path, line: int) -> float | None:
+    text = row.get(column, "")
+    if text in ("", "NA"):
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"expected a number, got {text[:40]!r}", column, file=os.fspath(file), line=line) from None
+
+
+def _jobs(file: Path) -> Iterator[TimelineJob]:
+    for line, row in _rows(file, _NEEDED):
+        started = _number(row, "starting_time", file, line)
+        finished = _number(row, "finish_time", file, line)
+        if finished is None and started is not None:
+            ran = _number(row, "execution_time", file, line)
+            finished = None if ran is None else started + ran
+        walltime = _number(row, "requested_time", file, line)
+        requested = _number(row, "requested_number_of_resources", file, line)
+        own, workload = row["job_id"], row.get("workload_name", "")
+        try:
+            hosts = intervals_of(row["allocated_resources"], "allocated_resources")
+        except InputError as error:
+            raise InputError(error.reason, error.path, file=os.fspath(file), line=line) from None
+        state = row.get("final_state", "")
+        yield TimelineJob(
+            job_id=f"{workload}!{own}" if workload and "!" not in own else own,
+            submitted=_number(row, "submission_time", file, line),
+            started=started,
+            finished=finished,
+            hosts=hosts,
+            state=FinalJobState[state] if state in FinalJobState.__members__ else None,
+            requested=int(requested) if requested is not None and 0 <= requested < 2**32 else 0,
+            walltime=walltime if walltime is not None and walltime >= 0 else None,
+            profile=row.get("profile", ""),
+            user=row.get("user", ""),
+        )
+
+
+def _host_count(file: Path) -> int | None:
+    """How many hosts there are, which each row of machine_states.csv adds up to."""
+    for line, row in _rows(file, ("time", "nb_idle", "nb_computing")):
+        counts = [_number(row, column, file, line) for column in row if column.startswith("nb_")]
+        return int(sum(count or 0.0 for count in counts))
+    return None
+
+
+def _power(file: Path) -> Series:
+    """The watts of all hosts; a row has the mean since the one before."""
+    times, values = array("d"), array("d")
+    last = None
+    for line, row in _rows(file, ("time", "epower")):
+        time, power = _number(row, "time", file, line), _number(row, "epower", file, line)
+        if time is None:
+            continue
+        is_new = not values or values[-1] != power
+        if power is not None and last is not None and time > last and is_new:
+            times.append(last)
+            values.append(power)
+        last = time
+    return Series("power", "power", times, values, unit="W", lane="power")
+
+
+def _off_duty(file: Path, end: float) -> list[OffDuty]:
+    """When hosts switched off, were off and switched on again, as pstate_changes.csv tells."""
+    switches = Switches()
+    for line, row in _rows(file, ("time", "machine_id", "new_pstate")):
+        time = _number(row, "time", file, line) or 0.0
+        try:
+            intervals = intervals_of(row["machine_id"], "machine_id")
+        except InputError as error:
+            raise InputError(error.reason, error.path, file=os.fspath(file), line=line) from None
+        if row["new_pstate"] in _SWITCHING:
+            switches.change(time, intervals, _SWITCHING[row["new_pstate"]])
+        elif intervals:
+            went_off = switches.power(intervals[0][0]) is Power.SWITCHING_OFF
+            switches.change(time, intervals, Power.OFF if went_off else Power.ON)
+    return switches.finish(end)

@@ -1,0 +1,98 @@
+"""`Timeline`: what is drawn of one run or several, and the files that are made of it.
+
+It must not know what runs are read from.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from batprotocol.capture.timeline.pages import MOST_RUNS, parts
+from batprotocol.capture.timeline.values import TimelineData
+from batprotocol.errors import InputError
+from batprotocol.files import naming
+
+if TYPE_CHECKING:
+    from batprotocol.capture.timeline.figures import Colouring
+
+__all__ = ["Timeline"]
+
+_HEIGHT = 640
+"""How high the page is in a notebook, in pixels."""
+
+
+class Timeline:
+    """One run, or several one above the other over the same time, to be drawn. A notebook shows it.
+
+    Args:
+        runs: the runs.
+        title: the title of the page; the names of the runs unless given.
+
+    Raises:
+        InputError: there is no run, or there are more than a page has room for.
+
+    `one + other` has the runs of both.
+    """
+
+    def __init__(self, runs: Iterable[TimelineData], title: str = "") -> None:
+        self.runs: Sequence[TimelineData] = tuple(runs)
+        """The runs, from the uppermost down."""
+        self.title = title
+        if not 1 <= len(self.runs) <= MOST_RUNS:
+            raise InputError(f"a timeline has 1 to {MOST_RUNS} runs, got {len(self.runs)}")
+
+    def __add__(self, other: Timeline) -> Timeline:
+        if not isinstance(other, Timeline):
+            return NotImplemented
+        return Timeline([*self.runs, *other.runs], self.title or other.title)
+
+    def html(self) -> str:
+        """The page as a text."""
+        return "".join(parts(self.runs, self.title))
+
+    def save(self, path: str | os.PathLike[str], *, colour: Colouring = "job") -> None:
+        """Write it to a file.
+
+        Args:
+            path: where to; the suffix says what: `.html` for the page, `.png`, `.svg` or `.pdf` for a figure.
+            colour: by what jobs are coloured, in the page at first: `job`, `state`, `waiting` (how long they waited),
+                `user`, `profile` or `workload`.
+
+        Raises:
+            InputError: the suffix is another one.
+            OSError: it cannot be written.
+            PackageMissing: a figure is wanted, and matplotlib is not installed: `pip install 'batprotocol[plots]'`.
+        """
+        suffix = Path(path).suffix.lower()
+        if suffix in (".html", ".htm"):
+            page = list(parts(self.runs, self.title, colour))  # before a file is touched
+            with naming(path), open(path, "w", encoding="utf-8", newline="\n") as file:
+                file.writelines(page)
+        elif suffix in (".png", ".svg", ".pdf"):
+            from batprotocol.capture.timeline.figures import save_figure
+
+            save_figure(self.runs, path, colour)
+        else:
+            raise InputError(f"a timeline is written as .html, .png, .svg or .pdf, got {os.fspath(path)!r}")
+
+    def figure(self, *, colour: Colouring = "job") -> Any:
+        """The figure of matplotlib that `save` writes, to change it before it is written.
+
+        Args:
+            colour: see `save`.
+
+        Raises:
+            PackageMissing: matplotlib is not installed.
+        """
+        from batprotocol.capture.timeline.figures import draw
+
+        return draw(self.runs, colour)
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, for notebooks."""
+        frame = f"border:0;width:100%;height:{_HEIGHT}px"
+        return f'<iframe sandbox="allow-scripts" style="{frame}" srcdoc="{escape(self.html())}"></iframe>'

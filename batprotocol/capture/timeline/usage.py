@@ -1,0 +1,99 @@
+"""What jobs tell of the whole machine: how many wait, how many hosts are free.
+
+It must not know where the jobs were read.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
+
+from batprotocol.capture.timeline.values import Series, TimelineJob
+from batprotocol.conversation.hostsets import mask_of
+from batprotocol.model import FinalJobState
+
+__all__ = ["free_hosts", "waiting_jobs"]
+
+
+def waiting_jobs(jobs: Iterable[TimelineJob]) -> Series:
+    """How many jobs waited: submitted, and neither started nor rejected.
+
+    >>> series = waiting_jobs([TimelineJob(job_id="w0!1", submitted=0.0, started=5.0)])
+    >>> list(series.times), list(series.values)
+    ([0.0, 5.0], [1.0, 0.0])
+    """
+    changes: list[tuple[float, int]] = []
+    for job in jobs:
+        leaves = job.finished if job.started is None else job.started
+        if job.submitted is None or (leaves is None and job.state is FinalJobState.REJECTED):
+            continue  # nobody told when it was rejected
+        changes.append((job.submitted, 1))
+        if leaves is not None:
+            changes.append((max(leaves, job.submitted), -1))
+    changes.sort(key=itemgetter(0))
+    times, values = array("d"), array("d")
+    waiting = 0
+    for time, group in groupby(changes, itemgetter(0)):
+        waiting += sum(change for _, change in group)
+        if not values or values[-1] != waiting:
+            times.append(time)
+            values.append(waiting)
+    return Series("jobs waiting", "queue", times, values, lane="jobs waiting")
+
+
+def free_hosts(jobs: Sequence[TimelineJob], host_count: int, start: float) -> Series:
+    """How many hosts no job had. Hosts that several jobs share count once.
+
+    Args:
+        jobs: all jobs.
+        host_count: how many hosts there are.
+        start: since when, in simulated seconds.
+    """
+    # An end comes before a start of the same moment: hosts are handed over.
+    changes: list[tuple[float, bool, int]] = []
+    for number, job in enumerate(jobs):
+        if job.hosts and job.started is not None:
+            changes.append((job.started, True, number))
+            if job.finished is not None:
+                changes.append((max(job.finished, job.started), job.finished <= job.started, number))
+    changes.sort()
+    busy = 0
+    more: Counter[int] = Counter()  # of hosts that several jobs have, how many besides the first
+    times, values = array("d", [start]), array("d", [host_count])
+    under_way = bytearray(len(jobs))
+    for time, group in groupby(changes, itemgetter(0)):
+        for _, _, number in group:
+            mask = mask_of(jobs[number].hosts)
+            if not under_way[number]:
+                under_way[number] = 1
+                more.update(_members(busy & mask))
+                busy |= mask
+            elif more:
+                kept = 0
+                for host in _members(mask):
+                    if more[host]:
+                        kept |= 1 << host
+                        more[host] -= 1
+                    if not more[host]:
+                        del more[host]
+                busy &= ~mask | kept
+            else:
+                busy &= ~mask
+        free = host_count - busy.bit_count()
+        if times[-1] == time:
+            values[-1] = free
+        elif values[-1] != free:
+            times.append(time)
+            values.append(free)
+    return Series("free hosts", "hosts", times, values, lane="free hosts", most=host_count)
+
+
+def _members(mask: int) -> Iterable[int]:
+    """The hosts of a mask."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
