@@ -37,6 +37,8 @@ class Work:
         self.dot_is_all = bool(pattern.flags & re.DOTALL)
         self.tree = _parsed(pattern)
         self.steps = 0
+        self.furthest = 0
+        """The furthest place that was looked at: what is behind it makes no difference."""
         self.text: list[int] = []
 
     def match(self, text: bytes, whole: bool = False) -> bool:
@@ -63,6 +65,8 @@ class Work:
 
     def _node(self, node: Any, at: int) -> Iterator[int]:
         self.steps += 1
+        if at > self.furthest:
+            self.furthest = at
         kind, argument = node
         if kind in (constants.LITERAL, constants.NOT_LITERAL, constants.IN, constants.ANY):
             if at < len(self.text) and self._takes(kind, argument, self.text[at]):

@@ -2,8 +2,10 @@
 """Run a Python script with the modules in C compiled with AddressSanitizer and UndefinedBehaviorSanitizer.
 
     python tools/sanitized.py tools/fuzz.py --seconds 60
+    python tools/sanitized.py --only hosts._pool,sockets._link SCRIPT
 
-They are compiled anew into a temporary folder; what is installed stays as it is. It takes gcc.
+They, or only those that are named, are compiled anew into a temporary folder; what is installed stays as it is. It
+takes gcc.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,11 +30,11 @@ MODULES = {
 """Where the sources of each of them are."""
 
 # Run in the child: the sanitized modules take the places of the installed ones before anything imports them.
-_BOOTSTRAP = f"""
+_BOOTSTRAP = """
 import importlib.machinery, importlib.util, runpy, sys
-folder, script, *arguments = sys.argv[1:]
-for name in {list(MODULES)!r}:
-    loader = importlib.machinery.ExtensionFileLoader(name, f"{{folder}}/{{name.rpartition('.')[2]}}.so")
+folder, names, script, *arguments = sys.argv[1:]
+for name in names.split(","):
+    loader = importlib.machinery.ExtensionFileLoader(name, f"{folder}/{name.rpartition('.')[2]}.so")
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
     loader.exec_module(module)
     sys.modules[name] = module
@@ -40,10 +43,11 @@ runpy.run_path(script, run_name="__main__")
 """
 
 
-def compile_modules(folder: Path) -> None:
-    """Compile the modules with both sanitizers."""
+def compile_modules(folder: Path, names: Iterable[str]) -> None:
+    """Compile modules with both sanitizers."""
     flags = ["-g", "-O1", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    for name, place in MODULES.items():
+    for name in names:
+        place = MODULES[name]
         include = [f"-I{path}" for path in (sysconfig.get_path("include"), ROOT / "generated" / "_schema", place)]
         sources = [str(path) for path in sorted(place.glob("*.c"))]
         library = folder / f"{name.rpartition('.')[2]}.so"
@@ -55,10 +59,10 @@ def _runtime(name: str) -> str:
     return found.stdout.strip()
 
 
-def run(command: list[str]) -> int:
+def run(command: list[str], names: Collection[str] = MODULES) -> int:
     """Run a script and its arguments with the sanitized modules; return its exit status."""
     with tempfile.TemporaryDirectory() as folder:
-        compile_modules(Path(folder))
+        compile_modules(Path(folder), names)
         environment = {
             **os.environ,
             # Python does not free all its memory at its end, so leaks are for test_native.py and tools/soak.py to find.
@@ -68,10 +72,14 @@ def run(command: list[str]) -> int:
             "PYTHONMALLOC": "malloc",
             "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
         }
-        return subprocess.run([sys.executable, "-c", _BOOTSTRAP, folder, *command], env=environment).returncode
+        return subprocess.run(
+            [sys.executable, "-c", _BOOTSTRAP, folder, ",".join(names), *command], env=environment
+        ).returncode
 
 
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
+    if sys.argv[1] == "--only":
+        sys.exit(run(sys.argv[3:], [f"batprotocol.{name}" for name in sys.argv[2].split(",")]))
     sys.exit(run(sys.argv[1:]))

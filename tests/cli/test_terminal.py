@@ -60,21 +60,28 @@ def test_a_progress_bar_on_long_work_never_gets_into_the_output(long_run: Path, 
     assert out.read_text() == run("dump", "--json-lines", long_run).out
 
 
+PLAN = """{
+  "clusters": {"a": 4},
+  "campaigns": [{"jdl": {"name": "n", "nb_jobs": 20, "clusters": {"a": {"exec_file": "x"}}}}]
+}"""
+
+
 @pytest.mark.parametrize(
     ("arguments", "counted"),
     [
         (["check", "{run}"], "messages"),
         (["validate", "{run}"], "messages"),
         (["simulate"], "messages"),
-        (["conformance", "--examples", "5", "{fcfs}"], "simulations"),
-        (["grid", "simulate"], "cycles"),
+        (["conformance", "--examples", "2", "{fcfs}"], "simulations"),
+        (["grid", "simulate", "{plan}"], "cycles"),
     ],
 )
 def test_what_can_take_long_shows_how_far_it_is(
     arguments: list[str], counted: str, long_run: Path, tmp_path: Path
 ) -> None:
     """On a terminal, above what is printed there, and nowhere else."""
-    filled = [each.format(run=long_run, fcfs=f"{ROOT}/examples/fcfs.py:FCFS") for each in arguments]
+    plan = write(tmp_path / "plan.json", PLAN)
+    filled = [each.format(run=long_run, fcfs=f"{ROOT}/examples/fcfs.py:FCFS", plan=plan) for each in arguments]
     alone = tmp_path / "alone"
     on_terminal = run_on_terminal(*filled, program=IMPATIENT)[1]
     told = run_on_terminal(*filled, out=alone, program=IMPATIENT)[1]

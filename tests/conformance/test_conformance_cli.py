@@ -18,6 +18,8 @@ from commands import Result, run_here
 from processes import lives
 from support import ROOT, shared_library
 
+from batprotocol.testing.conformance import searching
+
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
@@ -51,11 +53,17 @@ def serving(endpoint: str, mistake: str) -> Iterator[None]:
             process.kill()
 
 
+@pytest.fixture
+def unshrunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is found hardly becomes smaller: each try starts a program."""
+    monkeypatch.setattr(searching, "_SHRINKING_PLAYS", 5)
+
+
 # Exit statuses
 
 
 def test_nothing_found() -> None:
-    done = conformance_alone("--examples", "8", "--", *PLAIN)
+    done = conformance_alone("--examples", "4", "--", *PLAIN)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("nothing found in ")
     assert done.stderr == ""
@@ -113,6 +121,7 @@ def test_hypothesis_is_needed(tmp_path: Path) -> None:
 # What is printed and saved
 
 
+@pytest.mark.usefixtures("unshrunk")
 def test_what_is_found_is_saved_for_check_and_dump(tmp_path: Path) -> None:
     found = tmp_path / "found"
     done = conformance("--save", found, "--quiet", "--", *PLAIN, "MixesWorkloads")
@@ -136,9 +145,10 @@ def test_what_is_found_is_saved_in_the_format_that_is_wanted(tmp_path: Path, for
     assert "[job.execute-state]" in run_here("check", saved).out
 
 
+@pytest.mark.usefixtures("unshrunk")
 def test_what_can_be_survived_can_be_ignored() -> None:
     assert conformance("--quiet", "--", *PLAIN, "UsesStorages").status == 1
-    done = conformance("--examples", "25", "--ignore", "job.host-stores", "--", *PLAIN, "UsesStorages")
+    done = conformance("--examples", "20", "--ignore", "job.host-stores", "--", *PLAIN, "UsesStorages")
     assert done.status == 0, done.out
     assert "not wrong, but worth a look: job.host-stores" in done.out
 
@@ -243,6 +253,7 @@ def test_a_signal_leaves_nothing_behind(tmp_path: Path, number: signal.Signals, 
     assert left_over(tmp_path) == []
 
 
+@pytest.mark.usefixtures("unshrunk")
 def test_nothing_is_left_behind_in_the_end(tmp_path: Path) -> None:
     done = conformance("--timeout", "0.3", "--", *script(tmp_path))
     assert done.status == 1
@@ -250,7 +261,7 @@ def test_nothing_is_left_behind_in_the_end(tmp_path: Path) -> None:
 
 
 def test_a_closed_pipe_leaves_nothing_behind(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "batprotocol", "conformance", "--examples", "5", "--", *script(tmp_path)]
+    command = [sys.executable, "-m", "batprotocol", "conformance", "--examples", "2", "--", *script(tmp_path)]
     with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.close()

@@ -18,6 +18,7 @@ from support import ROOT
 from batprotocol import Message
 from batprotocol.conversation import check as check_conversation
 from batprotocol.testing import conformance
+from batprotocol.testing.conformance import searching
 from batprotocol.wire import FORMATS, frames
 
 WITHOUT_ENGINE = True
@@ -103,7 +104,14 @@ def test_plain_edc_does_without_the_library() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.fixture
+def unshrunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is found hardly becomes smaller, which takes most of the time."""
+    monkeypatch.setattr(searching, "_SHRINKING_PLAYS", 5)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("unshrunk")
 @pytest.mark.parametrize("name", [name for name in SAID if name != "NeedsProgress"])  # hundreds of simulations are fine
 def test_a_mistake_is_found(name: str) -> None:
     report = conformance.find(lambda: Adapted(name))
@@ -122,6 +130,7 @@ def test_no_mistake_no_finding(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("unshrunk")
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.minutes if name in SLOW else ()) for name in (*DONE, "Dies")]
 )

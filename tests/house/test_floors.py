@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -61,6 +62,7 @@ MODULES = {module_of(path) for path in SOURCES}
 EXTENSIONS = {
     "batprotocol.hosts._pool",
     "batprotocol.policies._profile",
+    "batprotocol.simulator.actions._actions",
     "batprotocol.simulator.copying._copier",
     "batprotocol.sockets._link",
     "batprotocol.wire._native",
@@ -75,8 +77,13 @@ def room_of(module: str, house: str = "batprotocol") -> str:
     return module.removeprefix(house).removeprefix(".").split(".")[0]
 
 
-def imported(path: Path) -> Iterator[tuple[int, str]]:
+@cache
+def imported(path: Path) -> tuple[tuple[int, str], ...]:
     """The modules of the library that a file imports, wherever in it, and on which lines."""
+    return tuple(_imported(path))
+
+
+def _imported(path: Path) -> Iterator[tuple[int, str]]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names if alias.name.startswith("batprotocol"))

@@ -15,26 +15,38 @@ from batprotocol.sockets.link import LINKS
 
 WITHOUT_ENGINE = True
 
-TESTED = (
-    ("simulator/test_actions.py", "(wrong or broken or told or demands or cancelled or both_kinds) and not python"),
-    ("simulator/test_copying.py", "not next_to_nothing"),
-    ("sockets/test_links.py", "whatever_is_said or whatever_is_sent or large or shorten or after_the_end or arguments"),
-    ("hosts/test_hosts.py", "(taking_and_giving or refused or arguments or many_hosts or the_highest) and not Slow"),
-)
-"""Files of tests, and which of them."""
+TESTED = {
+    "hosts._pool": (
+        "hosts/test_hosts.py",
+        "(taking_and_giving or refused or arguments or many_hosts or the_highest) and not Slow",
+    ),
+    "simulator.actions._actions": (
+        "simulator/test_actions.py",
+        "(wrong or broken or told or demands or cancelled or both_kinds) and not python",
+    ),
+    "simulator.copying._copier": ("simulator/test_copying.py", "not next_to_nothing"),
+    "sockets._link": (
+        "sockets/test_links.py",
+        "whatever_is_said or whatever_is_sent or large or shorten or after_the_end or arguments",
+    ),
+}
+"""The modules, and what tests them: a file, and which tests of it."""
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("profile", ["quick", pytest.param("ci", marks=pytest.mark.minutes)])
 @needs_sanitizers
 @pytest.mark.skipif("native" not in LINKS, reason="links were not compiled, or find no libzmq")
 @pytest.mark.skipif(
     issubclass(Hosts, Pool), reason="pools were not compiled, so Hosts have the state that is in Python"
 )
-def test_they_are_clean(tmp_path: Path) -> None:
+def test_they_are_clean(tmp_path: Path, profile: str) -> None:
+    options = ["-q", "-p", "no:cacheprovider", f"--hypothesis-profile={profile}"]
+    commands = [[str(ROOT / "tests" / file), *options, "-k", which] for file, which in TESTED.values()]
     script = tmp_path / "script.py"
-    commands = [[str(ROOT / "tests" / file), "-q", "-p", "no:cacheprovider", "-k", which] for file, which in TESTED]
     script.write_text(f"import sys, pytest\nsys.exit(any([pytest.main(command) for command in {commands!r}]))")
-    done = subprocess.run([sys.executable, "tools/sanitized.py", str(script)], capture_output=True, text=True, cwd=ROOT)
+    command = [sys.executable, "tools/sanitized.py", "--only", ",".join(TESTED), str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Sanitizer" not in done.stderr
     assert done.stdout.count(" passed") == len(TESTED)

@@ -73,7 +73,6 @@ TIMES = st.one_of(ROUND, st.floats(1e-10, 1e4), st.floats(1e-6, 1e-3), st.floats
 
 @pytest.mark.slow
 @each_kind
-@settings(max_examples=max(20, settings().max_examples))
 @given(st.data())
 def test_sleeps_are_what_subtracting_one_by_one_leaves(kind: str, data: st.DataObject) -> None:
     """Durations with few digits make steps lie in the middle between two multiples, where the last bit decides."""
@@ -237,7 +236,6 @@ def test_those_who_are_told_before_rates_change_see_how_it_was(kind: str) -> Non
 
 
 @pytest.mark.slow
-@settings(max_examples=max(20, settings().max_examples))
 @given(st.data())
 @pytest.mark.skipif(len(KINDS) == 1, reason="actions were not compiled")
 def test_both_kinds_say_the_same(data: st.DataObject) -> None:
