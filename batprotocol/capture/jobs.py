@@ -7,7 +7,9 @@ messages are kept, nor what may be said when: what was said is taken as it was s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -17,7 +19,7 @@ from batprotocol.conversation.hostsets import read_hosts
 from batprotocol.model import Direction, FinalJobState, Message
 from batprotocol.model.hosts import frozen_hosts
 
-__all__ = ["JobBook", "ToldJob", "canonical_hosts", "jobs_of"]
+__all__ = ["JobBook", "ToldJob", "canonical_hosts", "host_count", "jobs_of"]
 
 _REJECTED: Final = FinalJobState.REJECTED
 
@@ -59,7 +61,7 @@ class ToldJob(msgspec.Struct, kw_only=True, gc=False):
     @property
     def host_count(self) -> int:
         """How many hosts it had; 0 if it was not executed."""
-        return read_hosts(self.hosts).size if self.hosts else 0
+        return host_count(self.hosts)
 
     @property
     def waited(self) -> float | None:
@@ -83,14 +85,45 @@ class ToldJob(msgspec.Struct, kw_only=True, gc=False):
         return self.state is not None
 
 
+_HOST: Final = r"(?:0|[1-9][0-9]{0,8})"
+_WRITTEN_SO: Final = re.compile(rf"{_HOST}(?:-{_HOST})?(?: {_HOST}(?:-{_HOST})?)*", re.ASCII)
+"""How host sets in the canonical form are written, though not all that is written so is canonical."""
+
+
+@lru_cache(maxsize=8192)
+def _read(text: str) -> tuple[str, int]:
+    """The canonical form of a host set, and how many hosts are in it. Nearly all have that form already."""
+    if _WRITTEN_SO.fullmatch(text):
+        size, end = 0, -2
+        for part in text.split(" "):
+            first, hyphen, last = part.partition("-")
+            low = high = int(first)
+            if hyphen:
+                high = int(last)
+                if high == low:
+                    break
+            if low <= end + 1 or high < low:
+                break
+            size += high - low + 1
+            end = high
+        else:
+            return text, size
+    found = read_hosts(text)
+    return (text, found.size) if found.fault else (frozen_hosts(found.text).text, found.size)
+
+
 def canonical_hosts(text: str) -> str:
     """A host set as Batsim reads it, in the canonical form; what Batsim cannot read stays as it is.
 
     >>> canonical_hosts("8 2-3 0-2"), canonical_hosts("0,1")
     ('0-3 8', '0')
     """
-    found = read_hosts(text)
-    return text if found.fault else frozen_hosts(found.text).text
+    return _read(text)[0]
+
+
+def host_count(hosts: str) -> int:
+    """How many hosts are in a host set, as Batsim reads it; 0 if it cannot read it."""
+    return _read(hosts)[1]
 
 
 class JobBook:
@@ -98,6 +131,9 @@ class JobBook:
 
     Attributes:
         open: the jobs that are neither over nor rejected, by id, in the order in which they were submitted.
+        over: those that are over since somebody emptied it last.
+        now: the simulated time that Batsim told last, in seconds: what is asked for does not happen before.
+        takers: what takes each type of event that matters, for those who go through events anyway.
 
     >>> book = JobBook()
     >>> over = book.take(Message(1.0, [model.RejectJobEvent(job_id="w0!1", timestamp=1.0)]))
@@ -107,9 +143,9 @@ class JobBook:
 
     def __init__(self) -> None:
         self.open: dict[str, ToldJob] = {}
-        self._now = 0.0
-        self._over: list[ToldJob] = []
-        self._takers: dict[type[model.Event], Callable[[Any], None]] = {
+        self.over: list[ToldJob] = []
+        self.now = 0.0
+        self.takers: Mapping[type[model.Event], Callable[[Any], None]] = {
             model.JobSubmittedEvent: self._submitted,
             model.RegisterJobEvent: self._registered,
             model.ExecuteJobEvent: self._executed,
@@ -126,15 +162,15 @@ class JobBook:
             direction: by whom. What the decision component asks for does not happen before Batsim's own time.
         """
         if direction is Direction.BATSIM_TO_EDC:
-            self._now = message.now
-        takers = self._takers
+            self.now = message.now
+        takers = self.takers
         for event in message.events:
             taker = takers.get(type(event))
             if taker is not None:
                 taker(event)
-        if not self._over:
+        if not self.over:
             return []
-        over, self._over = self._over, []
+        over, self.over = self.over, []
         return over
 
     def _of(self, job_id: str) -> ToldJob:
@@ -160,20 +196,20 @@ class JobBook:
     def _registered(self, event: model.RegisterJobEvent) -> None:
         job = self._describe(event.job_id, event.job)
         job.registered = True
-        job.submitted = max(event.timestamp, self._now)
+        job.submitted = max(event.timestamp, self.now)
         if "!" not in job.profile_id:
             job.profile_id = f"{event.job_id.partition('!')[0]}!{job.profile_id}"
 
     def _executed(self, event: model.ExecuteJobEvent) -> None:
         job = self._of(event.job_id)
         if job.started is None:
-            job.started = max(event.timestamp, self._now)
+            job.started = event.timestamp if event.timestamp > self.now else self.now
             job.hosts = canonical_hosts(event.allocation.host_allocation)
 
     def _rejected(self, event: model.RejectJobEvent) -> None:
         job = self._of(event.job_id)
         if job.started is None:
-            job.rejected = max(event.timestamp, self._now)
+            job.rejected = max(event.timestamp, self.now)
             job.state = _REJECTED
             self._end(job)
 
@@ -181,7 +217,7 @@ class JobBook:
         for job_id in event.job_ids:
             job = self.open.get(job_id)
             if job is not None and job.kill_asked is None:
-                job.kill_asked = max(event.timestamp, self._now)
+                job.kill_asked = max(event.timestamp, self.now)
 
     def _completed(self, event: model.JobCompletedEvent) -> None:
         job = self._of(event.job_id)
@@ -192,7 +228,7 @@ class JobBook:
 
     def _end(self, job: ToldJob) -> None:
         del self.open[job.job_id]
-        self._over.append(job)
+        self.over.append(job)
 
 
 def jobs_of(messages: Iterable[tuple[Direction, Message]]) -> Iterator[ToldJob]:

@@ -8,23 +8,23 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Mapping
-from heapq import heappush, heappushpop, nlargest
+from heapq import heappop, heappush
 from typing import Any, Final
 
 import msgspec
 
 from batprotocol import model
 from batprotocol.capture.entries import Entry
-from batprotocol.capture.jobs import JobBook, ToldJob
+from batprotocol.capture.jobs import JobBook, ToldJob, host_count
 from batprotocol.distributions import Distribution
-from batprotocol.model import Direction, FinalJobState, Message
+from batprotocol.model import Direction, FinalJobState
 
 __all__ = ["JobStatistics", "LongTurn", "RunStatistics", "SideStatistics", "statistics_of"]
 
 LONGEST: Final = 5
 """How many of the longest are told."""
 
-_B2E, _E2B = Direction.BATSIM_TO_EDC, Direction.EDC_TO_BATSIM
+_B2E: Final = Direction.BATSIM_TO_EDC
 _NANOSECOND: Final = 1e-9
 
 
@@ -128,19 +128,40 @@ def _plain(value: Any) -> Any:
     return value
 
 
+class _Longest:
+    """The largest of many, and what each of them is of."""
+
+    def __init__(self) -> None:
+        self.kept: list[tuple[float, int, Any]] = []
+        self.least = -math.inf
+        """What is no more than this is not kept: to compare is all that most of them cost."""
+        self._count = 0
+
+    def add(self, value: float, of: Any) -> None:
+        """Keep what is more than the least."""
+        self._count += 1
+        heappush(self.kept, (value, -self._count, of))  # of equal ones, the first
+        if len(self.kept) > LONGEST:
+            heappop(self.kept)
+        if len(self.kept) == LONGEST:
+            self.least = self.kept[0][0]
+
+    def in_order(self) -> list[tuple[float, Any]]:
+        """The largest first."""
+        return [(value, of) for value, _, of in sorted(self.kept, key=lambda each: each[:2], reverse=True)]
+
+
 class _Side:
     """What one side says, while it says it."""
 
     def __init__(self) -> None:
         self.sizes = array("Q")
         self.events: dict[type[model.Event], int] = {}
-        self.numbers = array("Q")
         self.seconds = array("d")
-        self.times = array("d")
+        self.longest = _Longest()
 
     def statistics(self) -> SideStatistics:
-        longest = nlargest(LONGEST, range(len(self.seconds)), key=self.seconds.__getitem__)
-        turns = (LongTurn(self.numbers[at], self.seconds[at], _time(self.times[at])) for at in longest)
+        turns = (LongTurn(number, seconds, time) for seconds, (number, time) in self.longest.in_order())
         return SideStatistics(
             messages=len(self.sizes),
             bytes=sum(self.sizes),
@@ -149,10 +170,6 @@ class _Side:
             seconds=Distribution.of(self.seconds) if self.seconds else None,
             longest=tuple(turns),
         )
-
-
-def _time(time: float) -> float | None:
-    return None if time != time else time
 
 
 def _most(item: tuple[type[model.Event], int]) -> tuple[int, str]:
@@ -164,37 +181,41 @@ class _Jobs:
 
     def __init__(self) -> None:
         self.book = JobBook()
-        self.ended = dict.fromkeys(FinalJobState, 0)
+        self.ended: dict[FinalJobState, int] = {}
         self.waiting = array("d")
         self.running = array("d")
-        self.host_seconds = array("d")
+        self.host_seconds = 0.0
         self.first, self.last = math.inf, -math.inf
-        self.longest_waiting: list[tuple[float, int, ToldJob]] = []
-        self.longest_running: list[tuple[float, int, ToldJob]] = []
+        self.longest_waiting = _Longest()
+        self.longest_running = _Longest()
 
-    def take(self, message: Message, direction: Direction) -> None:
-        for job in self.book.take(message, direction):
-            state = job.state
+    def count(self) -> None:
+        """Count the jobs that are over now."""
+        for job in self.book.over:
+            state, started, finished = job.state, job.started, job.finished
             assert state is not None, "it is over"
             self.ended[state] = self.ended.get(state, 0) + 1
-            started, finished, submitted = job.started, job.finished, job.submitted
             if started is None or finished is None:
                 continue
-            if submitted is None:
-                submitted = started
+            submitted = started if job.submitted is None else job.submitted
             waited, ran = started - submitted, finished - started
             self.waiting.append(waited)
             self.running.append(ran)
-            self.host_seconds.append(ran * job.host_count)
-            self.first = min(self.first, submitted)
-            self.last = max(self.last, finished)
-            _keep(self.longest_waiting, waited, job, len(self.waiting))
-            _keep(self.longest_running, ran, job, len(self.waiting))
+            self.host_seconds += ran * host_count(job.hosts)
+            if submitted < self.first:
+                self.first = submitted
+            if finished > self.last:
+                self.last = finished
+            if waited > self.longest_waiting.least:
+                self.longest_waiting.add(waited, job)
+            if ran > self.longest_running.least:
+                self.longest_running.add(ran, job)
+        self.book.over.clear()
 
     def statistics(self, hosts: int | None) -> JobStatistics:
         makespan = max(self.last - self.first, 0.0) if self.running else 0.0
         capacity = makespan * (hosts or 0)
-        ended = {state.name: count for state, count in self.ended.items() if count}
+        ended = {state.name: self.ended[state] for state in sorted(self.ended)}
         return JobStatistics(
             count=sum(ended.values()) + len(self.book.open),
             ended=ended,
@@ -202,21 +223,10 @@ class _Jobs:
             waiting=Distribution.of(self.waiting),
             running=Distribution.of(self.running),
             makespan=makespan,
-            utilisation=math.fsum(self.host_seconds) / capacity if capacity > 0 else None,
-            longest_waiting=_kept(self.longest_waiting),
-            longest_running=_kept(self.longest_running),
+            utilisation=self.host_seconds / capacity if capacity > 0 else None,
+            longest_waiting=tuple(job for _, job in self.longest_waiting.in_order()),
+            longest_running=tuple(job for _, job in self.longest_running.in_order()),
         )
-
-
-def _keep(longest: list[tuple[float, int, ToldJob]], value: float, job: ToldJob, number: int) -> None:
-    if len(longest) < LONGEST:
-        heappush(longest, (value, -number, job))
-    elif value > longest[0][0]:
-        heappushpop(longest, (value, -number, job))
-
-
-def _kept(longest: list[tuple[float, int, ToldJob]]) -> tuple[ToldJob, ...]:
-    return tuple(job for _, _, job in sorted(longest, reverse=True))
 
 
 def statistics_of(run: Iterable[Entry]) -> RunStatistics:
@@ -229,32 +239,37 @@ def statistics_of(run: Iterable[Entry]) -> RunStatistics:
     unreadable, simulated = 0, 0.0
     hosts: int | None = None
     first = last = before = None
+    book, takers = jobs.book, jobs.book.takers
     for entry in run:
         direction, message, wall = entry.direction, entry.message, entry.wall
-        is_batsim = direction is _B2E
-        side = batsim if is_batsim else edc
+        side = batsim if direction is _B2E else edc
         side.sizes.append(len(entry.data))
         if wall is not None:
-            if first is None:
+            if last is None:
                 first = wall
-            if last is not None and before is not direction:
-                side.seconds.append((wall - last) * _NANOSECOND)
-                side.numbers.append(entry.number)
-                side.times.append(math.nan if message is None else message.now)
+            elif before is not direction:
+                seconds = (wall - last) * _NANOSECOND
+                side.seconds.append(seconds)
+                if seconds > side.longest.least:
+                    side.longest.add(seconds, (entry.number, None if message is None else message.now))
             last = wall
         before = direction
         if message is None:
             unreadable += entry.fault is not None
             continue
-        if is_batsim:
-            simulated = message.now
+        if side is batsim:
+            book.now = simulated = message.now
         counts = side.events
         for event in message.events:
             kind = type(event)
             counts[kind] = counts.get(kind, 0) + 1
-            if kind is model.SimulationBeginsEvent:
-                hosts = len(event.computation_hosts)  # type: ignore[union-attr]
-        jobs.take(message, direction)
+            taker = takers.get(kind)
+            if taker is not None:
+                taker(event)
+            elif isinstance(event, model.SimulationBeginsEvent):
+                hosts = len(event.computation_hosts)
+        if book.over:
+            jobs.count()
     return RunStatistics(
         batsim=batsim.statistics(),
         edc=edc.statistics(),

@@ -400,3 +400,6 @@ def test_many_events_take_no_more_than_their_time() -> None:
         for number in range(5000)
     ]
     assert apart(events, events[::-1]) is None
+    turned = [model.TurnOnOffHostsEvent(host_ids="0-9", state=number) for number in range(5000)]
+    assert apart(turned, turned) is None
+    assert apart(turned, turned[::-1]) is not None

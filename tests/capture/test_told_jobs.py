@@ -129,3 +129,16 @@ def test_a_job_that_nobody_submitted_has_a_row_all_the_same() -> None:
 @pytest.mark.parametrize(("text", "canonical"), [("0-3 4-7", "0-7"), ("8 0-2", "0-2 8"), ("h", "h"), ("", "")])
 def test_host_sets_are_written_as_jobs_csv_writes_them(text: str, canonical: str) -> None:
     assert canonical_hosts(text) == canonical
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 3)), min_size=1, max_size=5), st.sampled_from([" ", "  "]))
+@settings(max_examples=200, deadline=None)
+def test_the_canonical_form_is_that_of_the_set(intervals: list[tuple[int, int]], between: str) -> None:
+    from batprotocol.capture.jobs import host_count
+    from batprotocol.conversation.hostsets import read_hosts
+    from batprotocol.model import format_hosts
+
+    text = between.join(f"{first}-{first + more}" if more or first % 2 else str(first) for first, more in intervals)
+    members = {host for first, more in intervals for host in range(first, first + more + 1)}
+    assert canonical_hosts(text) == format_hosts(members)
+    assert host_count(text) == len(members) == read_hosts(text).size

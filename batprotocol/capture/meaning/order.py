@@ -155,7 +155,7 @@ def _constraints(events: Sequence[model.Event]) -> tuple[list[list[int]], list[i
     before: list[set[int]] = [set() for _ in events]
     changed: dict[str, int] = {}
     read: dict[str, list[int]] = {}
-    masks: list[int] = []
+    holders: dict[int, int] = {}  # by event, the hosts that no later one has changed
     all_hosts = 0
     for number, event in enumerate(events):
         touched = _TOUCHED.get(type(event))
@@ -171,9 +171,14 @@ def _constraints(events: Sequence[model.Event]) -> tuple[list[list[int]], list[i
         for name in reads:
             read.setdefault(name, []).append(number)
         if hosts & all_hosts:
-            before[number].update(other for other, mask in enumerate(masks) if mask & hosts)
-        masks.append(hosts)
-        all_hosts |= hosts
+            for other in [other for other, mask in holders.items() if mask & hosts]:
+                before[number].add(other)
+                holders[other] &= ~hosts
+                if not holders[other]:
+                    del holders[other]
+        if hosts:
+            holders[number] = hosts
+            all_hosts |= hosts
         before[number].discard(number)
     behind: list[list[int]] = [[] for _ in events]
     for number, others in enumerate(before):

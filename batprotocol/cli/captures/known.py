@@ -13,6 +13,8 @@ __all__ = ["SHOWN", "lines_of", "seconds"]
 
 SHOWN = 12
 """How many things of a sort are shown."""
+CHARACTERS = 200
+"""How many characters of a host set are shown."""
 
 
 def lines_of(known: Knowledge, *, full: bool = False, time: float | None = None) -> list[Node]:
@@ -43,7 +45,7 @@ def lines_of(known: Knowledge, *, full: bool = False, time: float | None = None)
             (
                 _line(
                     job.job_id,
-                    f"on {job.hosts}",
+                    f"on {_cut(job.hosts, full)}",
                     f"for {seconds(now - job.started)}",
                     *([f"until {job.ends_by:.6g} at most"] if job.ends_by is not None else []),
                     *(["its kill was asked for"] if job.kill_asked else []),
@@ -53,7 +55,7 @@ def lines_of(known: Knowledge, *, full: bool = False, time: float | None = None)
             len(known.running),
             most,
         ),
-        Node(_titled("free", free if not known.free else f"{free}: {known.free}"), []),
+        Node(_titled("free", free if not known.free else f"{free}: {_cut(known.free, full)}"), []),
     ]
     for name, hosts in (
         ("asleep", known.asleep),
@@ -61,7 +63,7 @@ def lines_of(known: Knowledge, *, full: bool = False, time: float | None = None)
         ("switching off", known.switching_off),
     ):
         if hosts:
-            nodes.append(Node(_titled(name, hosts), []))
+            nodes.append(Node(_titled(name, _cut(hosts, full)), []))
     if known.calls:
         calls = (
             _line(call.call_me_later_id, _when(call.when), *([f"came {call.fired} times"] if call.fired else []))
@@ -88,6 +90,11 @@ def lines_of(known: Knowledge, *, full: bool = False, time: float | None = None)
     if known.lost_at is not None:
         nodes.append(Node(_titled("lost", f"from message {known.lost_at} on, nothing could be followed"), []))
     return nodes
+
+
+def _cut(hosts: str, full: bool) -> str:
+    """A host set, or the beginning of a long one."""
+    return hosts if full or len(hosts) <= CHARACTERS else f"{hosts[:CHARACTERS]}..."
 
 
 def seconds(value: float) -> str:
