@@ -1,7 +1,7 @@
 """Results of many runs compared: tables, plots, and what two runs differ in.
 
 `rows` says what is compared; `bootstrap` how sure a mean is. `tables` makes means and differences of them, with
-`numbers` as people read them, in `formats` for terminals, papers and notebooks; `pairs` compares two runs, which
+`digits` as people read them, in `formats` for terminals, papers and notebooks; `pairs` compares two runs, which
 `schedules` reads of result files; `plots` draws. It knows nothing of how runs are made or kept.
 """
 

@@ -12,8 +12,8 @@ import msgspec
 
 from batprotocol.errors import InputError, shown
 from batprotocol.simulator import METRICS, TAU, JobRow, Metric, metric_named
+from batprotocol.studies.comparing.digits import decimals_for, number, signed
 from batprotocol.studies.comparing.formats import Entry, Grid, as_html
-from batprotocol.studies.comparing.numbers import decimals_for, number, signed
 from batprotocol.studies.comparing.schedules import Schedule
 
 __all__ = ["TOLERANCE", "Comparison", "JobPair", "Parting", "compare"]

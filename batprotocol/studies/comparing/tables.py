@@ -16,8 +16,8 @@ from batprotocol.errors import InputError
 from batprotocol.simulator import Metric, metric_named
 from batprotocol.studies.comparing import formats
 from batprotocol.studies.comparing.bootstrap import CONFIDENCE, RESAMPLES, interval
+from batprotocol.studies.comparing.digits import decimals_for, number, signed
 from batprotocol.studies.comparing.formats import Entry, Grid
-from batprotocol.studies.comparing.numbers import decimals_for, number, signed
 from batprotocol.studies.comparing.rows import (
     ABSENT,
     ResultRow,

@@ -11,22 +11,29 @@ __all__ = ["decimals_for", "number", "signed"]
 
 _DIGITS: Final = 4
 _MOST_DECIMALS: Final = 8
+_NOTHING: Final = 1e-9
+"""Narrower intervals, as a part of the numbers, are what doubles lack."""
 _LARGEST: Final = 1e15
 """From there on, a double has no decimals, and nobody reads all its digits."""
 
 
 def decimals_for(widths: Iterable[float], values: Iterable[float]) -> int:
-    """How many decimals a column of numbers needs: two digits of a usual interval, or four of the numbers without one.
+    """How many decimals a column of numbers needs: two digits of a usual interval, and one of the narrowest.
+
+    Without an interval, these are four digits of the numbers.
 
     >>> decimals_for([12.0, 9.0, 15.0], [235.82]), decimals_for([0.004], [0.85]), decimals_for([], [53.64])
     (0, 4, 2)
+    >>> decimals_for([37.0, 11.0, 0.6], [39.0, 12.0, 3.0])
+    1
     >>> decimals_for([], [250, 3])
     0
     """
     values = list(values)
-    wide = [width for width in widths if width > 0]
+    least = _NOTHING * max(map(abs, values), default=0.0)
+    wide = [width for width in widths if width > least]
     if wide:
-        needed = 1 - math.floor(math.log10(median(wide)))
+        needed = max(1 - math.floor(math.log10(median(wide))), -math.floor(math.log10(min(wide))))
     else:
         sizes = [abs(value) for value in values if value and not all(map(_is_whole, values))]
         needed = _DIGITS - 1 - math.floor(math.log10(median(sizes))) if sizes else 0
