@@ -29,6 +29,10 @@ rows = [PlainRow({"scheduler": name, "seed": n}, {"utilisation": 0.5 + n / 10}) 
 table(rows, metric="utilisation")
 """,
     """
+from batprotocol.studies import Row, Rows
+Rows([Row(key="a", axes={"scheduler": name}, state="done", metrics={"utilisation": 0.5}) for name in names * 15])
+""",
+    """
 result.to_pandas().groupby("final_state").size()
 """,
 )
@@ -57,7 +61,9 @@ def test_a_notebook(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert shown[0]["text/plain"].startswith("<Result of 250 jobs")
     assert "&lt;img src=x onerror=alert(1)&gt;" in shown[1]["text/html"]
     assert "<img" not in shown[1]["text/html"]
-    assert "COMPLETED_SUCCESSFULLY" in shown[2]["text/plain"]
+    assert "&lt;img src=x onerror=alert(1)&gt;" in shown[2]["text/html"]
+    assert "10 more" in shown[2]["text/html"]
+    assert "COMPLETED_SUCCESSFULLY" in shown[3]["text/plain"]
 
 
 @pytest.fixture(scope="module")

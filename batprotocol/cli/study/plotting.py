@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from batprotocol.cli.study.sources import rows_in
+from batprotocol.studies import read_rows
 from batprotocol.studies.comparing import expect_plots, plot_boxes, plot_ecdf, plot_lines, save_plot
 
 __all__ = ["show"]
@@ -27,7 +27,7 @@ def show(
 ) -> None:
     """Draw the results in a store, or of a study."""
     expect_plots(output)
-    rows = rows_in(source)
+    rows = read_rows(source)
     if kind == "ecdf":
         figure = plot_ecdf(rows, of=of, by=by, where=where, log=log)
     elif kind == "boxes" or (kind is None and x is None):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from batprotocol.cli.study.sources import rows_in
 from batprotocol.cli.terminal.grids import print_grid
 from batprotocol.cli.terminal.output import Output
+from batprotocol.studies import read_rows
 from batprotocol.studies.comparing import table
 
 __all__ = ["show"]
@@ -25,7 +25,7 @@ def show(
 ) -> None:
     """Print a table of the results in a store, or of a study."""
     found = table(
-        rows_in(source),
+        read_rows(source),
         rows=rows,
         columns=columns,
         metric=metrics,

@@ -46,6 +46,9 @@ _SIZE: Final = (6.0, 3.7)
 _DOTS: Final = 200
 _MOST_STEPS: Final = 2000
 """Of so many steps, no eye sees each."""
+_MOST_TICKS: Final = 10
+_FEW_POWERS: Final = 1000
+"""A logarithmic scale that is not longer has numbers between the powers of ten."""
 _THOUSANDS: Final = 10_000
 _LINE: Final = 72
 """Characters of a legend that fit above a plot."""
@@ -102,6 +105,8 @@ def plot_lines(
         beside = 0.1 * (number - (len(found.rows) - 1) / 2)
         right = at if numeric else [place + beside for place in range(len(at))]
         _draw_line(axes, right, cells, number, name, joined=numeric)
+    if numeric and len(at) <= _MOST_TICKS:
+        axes.set_xticks(at, found.columns)
     if not numeric:
         _name_places(axes, found.columns)
         axes.set_xlim(-0.5, len(found.columns) - 0.5)
@@ -330,10 +335,15 @@ def _name_places(axes: Any, names: Sequence[str]) -> None:
 
 
 def _finish(axes: Any, log: bool, *, title: str, legend: bool = True) -> None:
-    from matplotlib.ticker import StrMethodFormatter
+    from matplotlib.ticker import LogLocator, StrMethodFormatter
 
     if log:
         axes.set_yscale("log")
+        lowest, highest = axes.get_ylim()
+        if highest < _FEW_POWERS * lowest:
+            axes.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
+            axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+            axes.yaxis.set_minor_formatter(StrMethodFormatter("{x:,g}"))
     for axis in (axes.xaxis, axes.yaxis):
         lowest, highest = axis.get_view_interval()
         if axis.get_scale() == "linear" and max(abs(lowest), abs(highest)) >= _THOUSANDS:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
 import msgspec
 
-from batprotocol.errors import PackageMissing
 from batprotocol.simulator.results import JobRow
+from batprotocol.simulator.results.frames import arrow_table, pandas_frame, polars_frame
 from batprotocol.studies.store.jobs import jobs_in
 
 if TYPE_CHECKING:
@@ -19,6 +18,10 @@ if TYPE_CHECKING:
     import pyarrow
 
 __all__ = ["Row", "Rows"]
+
+_SHOWN: Final = ("mean_waiting_time", "mean_bounded_slowdown", "utilisation", "makespan")
+_MOST: Final = 20
+"""How many rows a notebook shows."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,8 +135,7 @@ class Rows(Sequence[Row]):
         Raises:
             PackageMissing: `pandas` is missing.
         """
-        found: pandas.DataFrame = _package("pandas").DataFrame(self.columns())
-        return found
+        return pandas_frame(self.columns(), {})
 
     def to_polars(self) -> polars.DataFrame:
         """A `polars.DataFrame`, a row for each run.
@@ -141,8 +143,7 @@ class Rows(Sequence[Row]):
         Raises:
             PackageMissing: `polars` is missing.
         """
-        found: polars.DataFrame = _package("polars").DataFrame(self.columns(), strict=False)
-        return found
+        return polars_frame(self.columns(), {})
 
     def to_arrow(self) -> pyarrow.Table:
         """A `pyarrow.Table`, a row for each run.
@@ -150,18 +151,25 @@ class Rows(Sequence[Row]):
         Raises:
             PackageMissing: `pyarrow` is missing.
         """
-        return _package("pyarrow").table(self.columns())
+        return arrow_table(self.columns(), {})
+
+    def _repr_html_(self) -> str:
+        """The first rows, where they are on the axes that they differ in, and what is looked at most."""
+        from batprotocol.studies.comparing.formats import Entry, Grid, as_html
+
+        axes = [name for name, values in self.axes.items() if len(values) > 1]
+        shown = [name for name in _SHOWN if any(name in row.metrics for row in self._rows)]
+        rows = [
+            [
+                *(Entry(str(row.axes.get(name, ""))) for name in axes),
+                Entry(row.state),
+                *(Entry(f"{row.metrics[name]:.4g}" if name in row.metrics else "") for name in shown),
+            ]
+            for row in self._rows[:_MOST]
+        ]
+        more = f"{len(self) - _MOST:,} more" if len(self) > _MOST else ""
+        return as_html(Grid([*axes, "state", *shown], rows, more, texts=len(axes) + 1))
 
     def __repr__(self) -> str:
         failed = len(self.failed)
         return f"<{len(self)} runs{f', {failed} of them failed' if failed else ''}>"
-
-
-def _package(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        extra = " with 'batprotocol[tables]'" if name == "pyarrow" else ""
-        raise PackageMissing(
-            f"it needs {name}: pip install {name}{extra and ', which comes' + extra}", name=name
-        ) from None
