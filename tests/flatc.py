@@ -12,7 +12,7 @@ import pytest
 from servers import lacking, missing
 from support import ROOT
 
-__all__ = ["VERSION", "needs_flatc", "needs_known_flatc", "to_binaries", "to_binary", "to_json_texts"]
+__all__ = ["VERSION", "needs_flatc", "needs_known_flatc", "reflection", "to_binaries", "to_binary", "to_json_texts"]
 
 SCHEMA = ROOT / "schema" / "batprotocol.fbs"
 KNOWN = "2.0.8"
@@ -33,14 +33,23 @@ needs_known_flatc = pytest.mark.skipif(
 )
 
 
-def to_json_texts(binaries: Sequence[bytes]) -> list[bytes]:
+def to_json_texts(binaries: Sequence[bytes], schema: Path = SCHEMA) -> list[bytes]:
     """The JSON texts that one call of flatc makes of many flatbuffers."""
-    return _convert(binaries, "bin", "json", ["--json", "--strict-json", "--defaults-json", "--raw-binary"])
+    return _convert(binaries, "bin", "json", ["--json", "--strict-json", "--defaults-json", "--raw-binary"], schema)
 
 
-def to_binaries(texts: Sequence[bytes]) -> list[bytes]:
+def to_binaries(texts: Sequence[bytes], schema: Path = SCHEMA) -> list[bytes]:
     """The flatbuffers that one call of flatc makes of many JSON texts, all of which it must accept."""
-    return _convert(texts, "json", "bin", ["--binary", "--strict-json"])
+    return _convert(texts, "json", "bin", ["--binary", "--strict-json"], schema)
+
+
+def reflection(schema: Path) -> bytes:
+    """The reflection schema of a schema."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["--binary", "--schema", "--bfbs-comments"]
+        done = subprocess.run(["flatc", *options, "-o", folder, str(schema)], capture_output=True, check=False)
+        assert done.returncode == 0, (done.stdout + done.stderr).decode(errors="replace")[-500:]
+        return (Path(folder) / f"{schema.stem}.bfbs").read_bytes()
 
 
 def to_binary(text: bytes) -> tuple[bytes | None, str]:
@@ -55,13 +64,13 @@ def to_binary(text: bytes) -> tuple[bytes | None, str]:
         return path.with_suffix(".bin").read_bytes(), ""
 
 
-def _convert(given: Sequence[bytes], suffix: str, into: str, options: list[str]) -> list[bytes]:
+def _convert(given: Sequence[bytes], suffix: str, into: str, options: list[str], schema: Path) -> list[bytes]:
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / f"{number}.{suffix}" for number in range(len(given))]
         for path, data in zip(paths, given, strict=True):
             path.write_bytes(data)
         names = [path.name for path in paths]
-        schema_first = [str(SCHEMA), *names] if into == "bin" else [str(SCHEMA), "--", *names]
+        schema_first = [str(schema), *names] if into == "bin" else [str(schema), "--", *names]
         done = subprocess.run(["flatc", *options, *schema_first], cwd=folder, capture_output=True, check=False)
         assert done.returncode == 0, (done.stdout + done.stderr).decode(errors="replace")[-500:]
         return [path.with_suffix(f".{into}").read_bytes() for path in paths]

@@ -12,12 +12,13 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import flatbuffers
-from batprotocol._schema.description import TABLES, UNIONS, Field, Type
+from batprotocol._schema.description import TABLES, UNIONS
 from flatbuffers.number_types import UOffsetTFlags
 from flatbuffers.table import Table
 
 from batprotocol import model
 from batprotocol.model import Doubles, Message, ProtocolEnum
+from batprotocol.reflection import Field, Type
 
 __all__ = ["Piece", "Writer", "pieces", "read", "write"]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from batprotocol import model
 
 if TYPE_CHECKING:
-    from batprotocol._schema.description import Field
+    from batprotocol.reflection import Field
 
 __all__ = [
     "ENVELOPE",
@@ -34,12 +34,16 @@ MAX_TABLES = 1_000_000
 """How many tables a message may hold, counted once for each way that leads to them: the C++ verifier's limit too."""
 
 RANGES = {
-    "enum": (-128, 127),
+    "int8": (-(2**7), 2**7 - 1),
+    "uint8": (0, 2**8 - 1),
+    "int16": (-(2**15), 2**15 - 1),
+    "uint16": (0, 2**16 - 1),
     "int32": (-(2**31), 2**31 - 1),
     "uint32": (0, 2**32 - 1),
+    "int64": (-(2**63), 2**63 - 1),
     "uint64": (0, 2**64 - 1),
 }
-"""The least and the greatest number that a field holds, by the kind of its type."""
+"""The least and the greatest number that a field holds, by the kind of its type, or of its enum."""
 
 ROOT = "Message"
 """The table that a message is."""
@@ -57,7 +61,8 @@ def wrapped(table: str) -> Field | None:
 
     if not table.endswith(_WRAPPER):
         return None
-    return next(field for field in TABLES[table].fields if field.type.kind != "utype")
+    inner: Field = next(field for field in TABLES[table].fields if field.type.kind != "utype")
+    return inner
 
 
 @cache

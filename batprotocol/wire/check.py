@@ -16,7 +16,7 @@ from batprotocol.model import Doubles, Message, ProtocolEnum, Value
 from batprotocol.wire.binding import ENVELOPE, MAX_DEPTH, RANGES, class_of, enum_of, member_of, wrapped
 
 if TYPE_CHECKING:
-    from batprotocol._schema.description import Field, Type
+    from batprotocol.reflection import Field, Type
 
 __all__ = ["check"]
 
@@ -137,7 +137,7 @@ def _integer(kind: str) -> _Check:
 
 
 def _enum(name: str) -> _Check:
-    enum, check_number = enum_of(name), _integer("enum")
+    enum, check_number = enum_of(name), _integer("int8")
 
     def check_enum(value: Any, depth: int) -> None:
         if type(value) is enum:
@@ -162,7 +162,7 @@ def _union(name: str) -> _Check:
 
 @cache
 def _check_for_table(name: str) -> _Check:
-    from batprotocol._schema.description import Type
+    from batprotocol.reflection import Type
 
     return _check_for(Type("table", name))
 

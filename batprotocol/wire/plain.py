@@ -13,8 +13,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from batprotocol._schema.description import ENUMS, TABLES, UNIONS, Field, Type
+from batprotocol._schema.description import ENUMS, TABLES, UNIONS
 from batprotocol.model import Doubles, Message
+from batprotocol.reflection import Field, Type
 from batprotocol.wire.binding import ENVELOPE, MAX_DEPTH, RANGES, ROOT, class_of, enum_of, member_of, wrapped
 
 __all__ = ["read"]

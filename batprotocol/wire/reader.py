@@ -1,8 +1,8 @@
 """The careful reader of flatbuffers: every check of the C++ library's verifier, with the place of the first fault.
 
-It walks the schema's description and makes a wire tree. The generated codec reads the usual message ten times faster;
-this one reads what the codec stumbled over, and has the last word on it. Whatever the bytes, it takes time and memory
-in proportion to their number: what several tables share is read once.
+It walks a schema's description and makes a wire tree. The generated codec reads the usual message ten times faster;
+this one reads what the codec stumbled over, and has the last word on it. Messages of other schemas it reads alone.
+Whatever the bytes, it takes time and memory in proportion to their number: what several tables share is read once.
 """
 
 from __future__ import annotations
@@ -10,46 +10,50 @@ from __future__ import annotations
 import struct
 from typing import Any, NoReturn
 
-from batprotocol._schema.description import TABLES, UNIONS, Field, Type
+from batprotocol._schema.description import SCHEMA
 from batprotocol.errors import DecodeError, an
 from batprotocol.model.doubles import Doubles
-from batprotocol.wire.binding import MAX_DEPTH, MAX_TABLES, ROOT, names_of
+from batprotocol.reflection import Field, Schema, Type
+from batprotocol.wire.binding import MAX_DEPTH, MAX_TABLES
 from batprotocol.wire.tree import Tree, path_of
 
-__all__ = ["MAX_SIZE", "read"]
+__all__ = ["CODES", "MAX_SIZE", "Reader", "read"]
 
 MAX_SIZE = 2**31 - 1
 """The most bytes that a flatbuffer can have."""
 
-_SCALARS = {
-    kind: struct.Struct(f"<{code}")
-    for kind, code in (
-        ("bool", "B"),
-        ("int8", "b"),
-        ("utype", "B"),
-        ("enum", "b"),
-        ("int32", "i"),
-        ("uint32", "I"),
-        ("uint64", "Q"),
-        ("float64", "d"),
-    )
+CODES = {
+    "bool": "B",
+    "utype": "B",
+    "int8": "b",
+    "uint8": "B",
+    "int16": "h",
+    "uint16": "H",
+    "int32": "i",
+    "uint32": "I",
+    "int64": "q",
+    "uint64": "Q",
+    "float32": "f",
+    "float64": "d",
 }
-_ELEMENT_SIZES = {"float64": 8}  # all other vectors hold four bytes an element: numbers or offsets
+"""How `struct` calls each scalar. That of an enum is the one of its own kind."""
+_SCALARS = {kind: struct.Struct(f"<{code}") for kind, code in CODES.items()}
 
 
-def read(data: bytes) -> Tree:
+def read(data: bytes, schema: Schema = SCHEMA) -> Tree:
     """The wire tree of a flatbuffer, or a `DecodeError` that says what is wrong with it, and where."""
-    return _Reader(data).message()
+    return Reader(data, schema).message()
 
 
-class _Reader:
+class Reader:
     """One reading: `path` is where it stands, `known` what has been read, by type and place.
 
     What is known is a tree or text or vector, how many tables are in it, and how many levels of them.
     """
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, schema: Schema) -> None:
         self.data = data
+        self.schema = schema
         self.path: list[str] = []
         self.tree: Tree | None = None
         self.known: dict[tuple[str, int], tuple[Any, int, int]] = {}
@@ -72,7 +76,7 @@ class _Reader:
         self.need(0, 4, "the offset of the message")
         self.tree = {}
         position = self.offset(0)
-        self.table(ROOT, position, 1, self.tree)
+        self.table(self.schema.root, position, 1, self.tree)
         return self.tree
 
     def offset(self, place: int) -> int:
@@ -97,7 +101,9 @@ class _Reader:
         self.need(vtable, size, f"the vtable of {an(name)}")
         tables, height = 1, 0
         tags: dict[str, tuple[int, int]] = {}
-        for field in TABLES[name].fields:
+        for field in self.schema.tables[name].fields:
+            if field.deprecated:
+                continue
             entry = 4 + 2 * field.slot
             inline = struct.unpack_from("<H", self.data, vtable + entry)[0] if entry < size else 0
             self.path.append(field.name)
@@ -119,17 +125,19 @@ class _Reader:
         if field.required:
             self.fail("this field is required and missing", position)
         if field.type.kind == "enum":
-            tree[field.name] = names_of(field.type.name).get(field.default, field.default)
+            tree[field.name] = self.schema.names[field.type.name].get(field.default, field.default)
         elif field.type.kind in _SCALARS and field.type.kind != "utype":
             tree[field.name] = field.default
 
     def field(self, field: Field, tag: tuple[int, int], place: int, depth: int, tree: Tree) -> tuple[int, int]:
         kind = field.type.kind
-        if kind in _SCALARS:
-            layout = _SCALARS[kind]
+        names: dict[int, str] = {}
+        layout = _SCALARS.get(kind)
+        if kind == "enum":
+            layout, names = self.layout(field.type), self.schema.names[field.type.name]
+        if layout is not None:
             self.need(place, layout.size, an(field.type.name or kind))
             (value,) = layout.unpack_from(self.data, place)
-            names = names_of(field.type.name) if kind == "enum" else {}
             tree[field.name] = bool(value) if kind == "bool" else names.get(value, value)
             return 0, 0
         self.need(place, 4, "an offset")
@@ -142,11 +150,16 @@ class _Reader:
             return self.vector(field, field.type.element, position, depth, tree)
         member = field.type.name
         if kind == "union":
-            members = UNIONS[field.type.name].members
+            members = self.schema.unions[field.type.name].members
             if not 0 < tag[0] <= len(members):
                 self.fail(f"expected {an(field.type.name)}, found type {tag[0]} of 1 to {len(members)}", tag[1])
             member = tree[f"{field.name}_type"] = members[tag[0] - 1]
         return self.child(member, position, depth + 1, tree, field.name)
+
+    def layout(self, type_: Type) -> struct.Struct:
+        """How a scalar lies in the message. All others take four bytes there, which are an offset."""
+        kind = self.schema.enums[type_.name].kind if type_.kind == "enum" else type_.kind
+        return _SCALARS.get(kind) or _SCALARS["uint32"]
 
     def child(self, name: str, position: int, depth: int, into: Any, key: Any) -> tuple[int, int]:
         """Read a table, or take it from `known`; either way it hangs in its parent's tree before anything can fail."""
@@ -195,14 +208,20 @@ class _Reader:
             return known[1], known[2]
         self.need(position, 4, "the size of a vector")
         (count,) = struct.unpack_from("<I", self.data, position)
-        size = count * _ELEMENT_SIZES.get(element.kind, 4)
+        layout = self.layout(element)
+        size = count * layout.size
         self.need(position, 4 + size, f"a vector of {count} elements")
         self.spend(size, position)
         start, tables, height = position + 4, 0, 0
         if element.kind == "float64":
             tree[field.name] = Doubles.from_bytes(self.data[start : start + size])
-        elif element.kind == "uint32":
-            tree[field.name] = list(struct.unpack_from(f"<{count}I", self.data, start))
+        elif element.kind == "enum" or element.kind in _SCALARS:
+            numbers = list(struct.unpack_from(f"<{count}{layout.format[1:]}", self.data, start))
+            if element.kind == "enum":
+                names = self.schema.names[element.name]
+                tree[field.name] = [names.get(number, number) for number in numbers]
+            else:
+                tree[field.name] = list(map(bool, numbers)) if element.kind == "bool" else numbers
         else:
             items: list[Any] = []
             tree[field.name] = items

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from batprotocol._schema.description import ENUMS, TABLES, Field, Type
+from batprotocol._schema.description import ENUMS, TABLES
 from batprotocol.model import Message
+from batprotocol.reflection import Field, Type
 from batprotocol.wire.binding import ENVELOPE, ROOT, class_of, enum_of, member_of, names_of, wrapped
 
 __all__ = ["Tree", "from_message", "path_of", "to_message"]

@@ -2,58 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-
-class Type(NamedTuple):
-    """The type of a field or of a vector's elements.
-
-    `kind` is "bool", "int8", "int32", "uint32", "uint64", "float64", "string", "enum", "table", "union", "utype" (the
-    tag of a union) or "vector"; `name` says which enum, table or union it is.
-    """
-
-    kind: str
-    name: str = ""
-    element: Type | None = None
-
-
-class Field(NamedTuple):
-    """A field: its number in the vtable, and what the schema says of it. `optional` scalars can be null."""
-
-    name: str
-    slot: int
-    type: Type
-    required: bool
-    optional: bool
-    default: Any
-    doc: str
-
-
-class Table(NamedTuple):
-    """A table and its fields, in the order of the schema."""
-
-    name: str
-    fields: tuple[Field, ...]
-    doc: str
-
-
-class Enum(NamedTuple):
-    """An enum: numbers by name, and the comments of those that have one."""
-
-    name: str
-    kind: str
-    values: dict[str, int]
-    doc: str
-    value_docs: dict[str, str]
-
-
-class Union(NamedTuple):
-    """A union: the tables it is made of, numbered from 1 (0 is NONE), and the comments of those that have one."""
-
-    name: str
-    members: tuple[str, ...]
-    doc: str
-    member_docs: dict[str, str]
+from batprotocol.reflection import Enum, Field, Schema, Table, Type, Union
 
 
 SCHEMA_SHA256 = "1243c9399c5312da30c531bb403064a7091a927d3b62aedfdf98c9b8ca6dd6b7"
@@ -434,3 +383,5 @@ TABLES: dict[str, Table] = {
         Field('filename', 1, Type('string'), True, False, None, 'The workload filename.'),
     ), ''),
 }
+
+SCHEMA = Schema(ROOT, TABLES, ENUMS, UNIONS)

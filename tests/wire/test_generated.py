@@ -29,6 +29,8 @@ def copy(tmp_path: Path) -> Path:
     """A copy of all that compiling takes."""
     for folder in ("schema", "tools", "generated"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "batprotocol").mkdir()
+    shutil.copy(ROOT / "batprotocol" / "reflection.py", tmp_path / "batprotocol")
     return tmp_path
 
 

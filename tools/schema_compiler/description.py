@@ -13,58 +13,7 @@ _HEAD = '''\
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-
-class Type(NamedTuple):
-    """The type of a field or of a vector's elements.
-
-    `kind` is "bool", "int8", "int32", "uint32", "uint64", "float64", "string", "enum", "table", "union", "utype" (the
-    tag of a union) or "vector"; `name` says which enum, table or union it is.
-    """
-
-    kind: str
-    name: str = ""
-    element: Type | None = None
-
-
-class Field(NamedTuple):
-    """A field: its number in the vtable, and what the schema says of it. `optional` scalars can be null."""
-
-    name: str
-    slot: int
-    type: Type
-    required: bool
-    optional: bool
-    default: Any
-    doc: str
-
-
-class Table(NamedTuple):
-    """A table and its fields, in the order of the schema."""
-
-    name: str
-    fields: tuple[Field, ...]
-    doc: str
-
-
-class Enum(NamedTuple):
-    """An enum: numbers by name, and the comments of those that have one."""
-
-    name: str
-    kind: str
-    values: dict[str, int]
-    doc: str
-    value_docs: dict[str, str]
-
-
-class Union(NamedTuple):
-    """A union: the tables it is made of, numbered from 1 (0 is NONE), and the comments of those that have one."""
-
-    name: str
-    members: tuple[str, ...]
-    doc: str
-    member_docs: dict[str, str]
+from batprotocol.reflection import Enum, Field, Schema, Table, Type, Union
 
 '''
 
@@ -92,7 +41,8 @@ def write(schema: Schema, source: str, sha256: str) -> str:
                 f"{field.default!r}, {field.doc!r}),"
             )
         lines.append(f"    ), {table.doc!r}),")
-    return "\n".join([*lines, "}", ""])
+    lines += ["}", "", "SCHEMA = Schema(ROOT, TABLES, ENUMS, UNIONS)"]
+    return "\n".join([*lines, ""])
 
 
 def _type(type_: Type) -> str:

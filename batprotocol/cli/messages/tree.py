@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from batprotocol._schema.description import TABLES, Field, Type
+from batprotocol._schema.description import TABLES
 from batprotocol.cli.terminal.text import Guides, Piece, number_of, printable, quote, wrapped
 from batprotocol.model import Doubles
+from batprotocol.reflection import Field, Type
 
 __all__ = ["Node", "Trees", "draw"]
 

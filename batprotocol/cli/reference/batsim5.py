@@ -11,10 +11,11 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from batprotocol._schema.description import ENUMS, TABLES, UNIONS, Enum, Field, Table, Type, Union
+from batprotocol._schema.description import ENUMS, TABLES, UNIONS
 from batprotocol.cli.messages.selection import EVENTS
 from batprotocol.cli.terminal.text import Piece
 from batprotocol.model import BATSIM_TO_EDC, EDC_TO_BATSIM
+from batprotocol.reflection import Enum, Field, Table, Type, Union
 
 __all__ = ["NAMES", "describe", "overview"]
 

@@ -4,9 +4,21 @@ Each end speaks in values of today's protocol: `NewBatsim` and the older ones, a
 wrong on one side, the other one is not left waiting.
 """
 
+from batprotocol.legacy.bridge.age_ends import AgedBatsim, AgedScheduler
 from batprotocol.legacy.bridge.driving import drive
 from batprotocol.legacy.bridge.ends import Batsim, Component
 from batprotocol.legacy.bridge.json_ends import NewBatsim, OldBatsim, OldScheduler
 from batprotocol.legacy.bridge.text_ends import TextBatsim, TextScheduler
 
-__all__ = ["Batsim", "Component", "NewBatsim", "OldBatsim", "OldScheduler", "TextBatsim", "TextScheduler", "drive"]
+__all__ = [
+    "AgedBatsim",
+    "AgedScheduler",
+    "Batsim",
+    "Component",
+    "NewBatsim",
+    "OldBatsim",
+    "OldScheduler",
+    "TextBatsim",
+    "TextScheduler",
+    "drive",
+]

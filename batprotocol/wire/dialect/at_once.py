@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
-from batprotocol._schema.description import TABLES, UNIONS, Field, Type
-from batprotocol.wire.binding import RANGES, names_of
+from batprotocol.reflection import Field, Schema, Type
+from batprotocol.wire.binding import RANGES
 from batprotocol.wire.dialect.tokens import REAL, real
 
 __all__ = [
@@ -77,7 +76,8 @@ class Plan(NamedTuple):
 
     `plain` has for the name of each scalar field: its name as text, which group of `MEMBER` holds its value where that
     is plain, and what makes the value of the group, or None. `ordered` has the same for each field in order, None for
-    those that are no scalars. `nullable` are those that may be null as if they were absent.
+    those that are no scalars. `nullable` are those that may be null as if they were absent. `kept` are the names of
+    those that the tree has in the end, which those that are deprecated are not. `unions` are those that may be absent.
     """
 
     fields: dict[str, Field]
@@ -87,33 +87,44 @@ class Plan(NamedTuple):
     plain: dict[bytes, Scalar]
     ordered: list[Scalar | None]
     nullable: set[str]
+    kept: list[str]
+    unions: list[str]
 
 
-@cache
-def plan_of(table: str) -> Plan:
-    fields = {field.name: field for field in TABLES[table].fields}
+def plan_of(schema: Schema, table: str) -> Plan:
+    plan: Plan | None = schema.plans.get(table)
+    if plan is None:
+        plan = schema.plans[table] = _plan(schema, table)
+    return plan
+
+
+def _plan(schema: Schema, table: str) -> Plan:
+    fields = {field.name: field for field in schema.tables[table].fields}
     absent = []
     for field in fields.values():
+        if field.deprecated:
+            continue
         default, given = field.default, field.optional
         if field.type.kind == "enum":
-            default, given = names_of(field.type.name).get(default, default), True
+            default, given = schema.names[field.type.name].get(default, default), True
         elif default is not None and field.type.kind != "utype":
             given = True
         absent.append((field.name, given, default))
-    plain = {name.encode(): (name, *found) for name, field in fields.items() if (found := _plain(field.type))}
+    plain = {name.encode(): (name, *found) for name, field in fields.items() if (found := _plain(schema, field.type))}
     required = [name for name, field in fields.items() if field.required]
     ordered = [plain.get(name.encode()) for name in fields]
     nullable = {name for name, field in fields.items() if field.type.kind in ("string", "table", "union", "vector")}
-    return Plan(fields, list(fields), required, absent, plain, ordered, nullable)
+    kept = [name for name, _, _ in absent]
+    unions = [name for name, field in fields.items() if field.type.kind == "union" and not field.required]
+    return Plan(fields, list(fields), required, absent, plain, ordered, nullable, kept, unions)
 
 
-@cache
-def tags_of(union: str) -> dict[bytes, str]:
+def tags_of(schema: Schema, union: str) -> dict[bytes, str]:
     """The names of a union's members, by how they are written."""
-    return {name.encode(): name for name in UNIONS[union].members}
+    return {name.encode(): name for name in schema.unions[union].members}
 
 
-def _plain(type_: Type) -> tuple[int, Callable[[bytes], Any]] | None:
+def _plain(schema: Schema, type_: Type) -> tuple[int, Callable[[bytes], Any]] | None:
     if type_.kind == "string":
         return TEXT, lambda text: text.decode("ascii")
     if type_.kind == "float64":
@@ -121,9 +132,9 @@ def _plain(type_: Type) -> tuple[int, Callable[[bytes], Any]] | None:
     if type_.kind == "bool":
         return _LITERAL, {b"true": True, b"false": False}.get
     if type_.kind == "enum":
-        return TEXT, {name.encode(): name for name in names_of(type_.name).values()}.get
+        return TEXT, {name.encode(): name for name in schema.names[type_.name].values()}.get
     if type_.kind == "utype":
-        return TEXT, tags_of(type_.name).get
+        return TEXT, tags_of(schema, type_.name).get
     if type_.kind in RANGES:
         least, most = RANGES[type_.kind]
 

@@ -1,14 +1,16 @@
-"""The reader of the dialect: from the message down to its scalars, guided by the schema's description."""
+"""The reader of the dialect: from the message down to its scalars, guided by a schema's description."""
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
-from batprotocol._schema.description import ENUMS, UNIONS, Field, Type
+from batprotocol._schema.description import SCHEMA
 from batprotocol.errors import an
 from batprotocol.model import Doubles
+from batprotocol.reflection import Field, Schema, Type
 from batprotocol.steps.counting import step
-from batprotocol.wire.binding import MAX_DEPTH, RANGES, ROOT, names_of
+from batprotocol.wire.binding import MAX_DEPTH, RANGES
 from batprotocol.wire.dialect.at_once import (
     AFTER,
     KEY,
@@ -34,24 +36,26 @@ __all__ = ["read"]
 _RANGES = RANGES | {"bool": (0, 255), "utype": (0, 255)}
 
 
-def read(data: bytes, strict: bool, skipped: list[str] | None) -> Tree:
+def read(data: bytes, strict: bool, skipped: list[str] | None, schema: Schema = SCHEMA) -> Tree:
     """The wire tree of a message in JSON, or a `DecodeError` that says what is wrong with it, and where.
 
     Args:
         data: the text.
         strict: refuse fields that the schema does not have. False skips them.
         skipped: a list to which the paths of skipped fields are appended.
+        schema: whose message it is.
 
     Whatever the text, this takes time in proportion to its size.
     """
-    return _Parser(data, strict, skipped).message()
+    return _Parser(data, strict, skipped, schema).message()
 
 
 class _Parser(Skipping):
     """One reading of a message."""
 
-    def __init__(self, data: bytes, strict: bool, skipped: list[str] | None) -> None:
+    def __init__(self, data: bytes, strict: bool, skipped: list[str] | None, schema: Schema) -> None:
         super().__init__(data)
+        self.schema = schema
         self.strict = strict
         self.skipped = skipped
 
@@ -59,9 +63,9 @@ class _Parser(Skipping):
         if self.peek() == b"":
             self.fail("expected a JSON object, found nothing")
         if self.peek() != b"{":
-            self.fail(f"expected '{{' to open {an(ROOT)}, found {self.found()}")
+            self.fail(f"expected '{{' to open {an(self.schema.root)}, found {self.found()}")
         self.tree = {}
-        self.table(ROOT, 1, self.tree)
+        self.table(self.schema.root, 1, self.tree)
         if self.peek() != b"":
             self.fail(f"expected the end of the text after the message, found {self.found()}")
         return self.tree
@@ -76,7 +80,7 @@ class _Parser(Skipping):
         if closing is None:
             self.fail(f"expected '{{' to open {an(name)}, found {self.found()}")
         self.at += 1
-        plan = plan_of(name)
+        plan = plan_of(self.schema, name)
         # The dialect also takes a table as a vector of all its fields in order, without their names.
         unnamed = plan.names if opening == b"[" else None
         seen: set[str] = set()
@@ -94,8 +98,11 @@ class _Parser(Skipping):
             if required not in tree:
                 self.path.append(required)
                 self.fail(f"this field of {name} is required and missing")
+        for union in plan.unions:
+            if union not in tree:  # what its type says, nobody reads
+                tree.pop(f"{union}_type", None)
         self.at += 1
-        if list(tree) != plan.names:
+        if list(tree) != plan.kept:
             read = dict(tree)
             tree.clear()
             for field, has_default, default in plan.absent:
@@ -250,7 +257,7 @@ class _Parser(Skipping):
             self.jump(depth + 1)
             after = NEXT_TAG.match(self.data, self.at)
             if after and after[1].decode("ascii") == type_name:
-                member = tags_of(field.type.name).get(after[2])
+                member = tags_of(self.schema, field.type.name).get(after[2])
             if member is not None:
                 tree[type_name] = member
             else:
@@ -279,6 +286,8 @@ class _Parser(Skipping):
             return text == "true"
         if type_.kind == "float64":
             return self.double(text, start)
+        if type_.kind == "float32":
+            return _single(self.double(text, start))
         if what != NUMERAL and (text[:1].isalpha() or text[:1] == "_"):
             return self.named(type_, text, start)
         if not INTEGER.fullmatch(text.rstrip(" ")):
@@ -299,7 +308,7 @@ class _Parser(Skipping):
         return real(text)
 
     def integer(self, type_: Type, text: str, start: int) -> Any:
-        least, most = _RANGES[type_.kind]
+        least, most = _RANGES[self.schema.enums[type_.name].kind if type_.kind == "enum" else type_.kind]
         digits = text.lstrip("+-")
         base = 16 if digits[:2] in ("0x", "0X") else 10
         digits = (digits[2:] if base == 16 else digits).lstrip("0")
@@ -309,23 +318,31 @@ class _Parser(Skipping):
         if type_.kind == "bool":
             return bool(value)
         if type_.kind == "utype":
-            members = UNIONS[type_.name].members
+            members = self.schema.unions[type_.name].members
             if value > len(members):
                 self.fail(f"expected {an(type_.name)}, found type {value} of 1 to {len(members)}", start)
             return ("NONE", *members)[value]
-        return names_of(type_.name).get(value, value) if type_.kind == "enum" else value
+        return self.schema.names[type_.name].get(value, value) if type_.kind == "enum" else value
 
     def named(self, type_: Type, text: str, start: int) -> Any:
         """An enum's or a union's member by name; names separated by spaces are or-ed, as the C++ parser does."""
         if type_.kind == "utype":
-            if text != "NONE" and text not in UNIONS[type_.name].members:
+            if text != "NONE" and text not in self.schema.unions[type_.name].members:
                 self.fail(f"{type_.name} has no member {quoted(text)}", start)
             return text
         if type_.kind != "enum":
             self.fail(f"expected {self.described(type_)}, found {quoted(text)}", start)
-        values, number = ENUMS[type_.name].values, 0
+        values, number = self.schema.enums[type_.name].values, 0
         for word in text.split(" "):
             if word not in values:
                 self.fail(f"{type_.name} has no member {quoted(word)}", start)
             number |= values[word]
-        return names_of(type_.name).get(number, number)
+        return self.schema.names[type_.name].get(number, number)
+
+
+def _single(value: float) -> float:
+    """What is left of a number in four bytes."""
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", value))[0])
+    except OverflowError:
+        return float("-inf" if value < 0 else "inf")

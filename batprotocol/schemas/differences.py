@@ -1,0 +1,349 @@
+"""What differs between two schemas, and what becomes of messages that are written by one and read by the other.
+
+Flatbuffers finds fields by their number, JSON by their name; so what is harmless to one may break the other. It must
+not know which schemas there are, nor what fields mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from batprotocol.reflection import Enum, Field, Schema, Table, Type, Union
+from batprotocol.wire.binding import RANGES
+
+__all__ = ["Difference", "Effect", "Verdict", "differences", "worst"]
+
+
+class Verdict(IntEnum):
+    """What may happen at worst, from the harmless on."""
+
+    FINE = 0
+    """It is read as it was meant; what is new to the reader is left aside."""
+    DEFAULT = 1
+    """The reader finds the default of its schema, where there was no value or one that it cannot see."""
+    ABSENT = 2
+    """The reader finds nothing; of an enum's member, the number without a name."""
+    REFUSED = 3
+    """The message is refused."""
+    MISREAD = 4
+    """The reader finds something else than was written, and nothing tells."""
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+class Effect(NamedTuple):
+    """What happens on the wire, by format."""
+
+    binary: Verdict = Verdict.FINE
+    json: Verdict = Verdict.FINE
+
+
+class Difference(NamedTuple):
+    """One difference.
+
+    Attributes:
+        kind: "added", "removed", "renamed", "moved" (its number is another), "type", "default", "required",
+            "not required", "nullable", "not nullable", "deprecated" or "root".
+        place: what differs, by its name in the new schema, or in the old one if it is gone: `Job.walltime`.
+        detail: how it was and how it is, in a few words, or "".
+        old_reads_new: what a peer of the old schema makes of what one of the new schema writes.
+        new_reads_old: the reverse.
+    """
+
+    kind: str
+    place: str
+    detail: str
+    old_reads_new: Effect
+    new_reads_old: Effect
+
+
+def worst(found: Iterable[Difference]) -> Verdict:
+    """The worst that can happen, in any format and direction."""
+    return max((max(*each.old_reads_new, *each.new_reads_old) for each in found), default=Verdict.FINE)
+
+
+def differences(old: Schema, new: Schema) -> list[Difference]:
+    """All that differs between two schemas, but for their comments.
+
+    >>> from batprotocol.schemas import age
+    >>> for each in differences(age("2021-10"), age("2022-01")):
+    ...     print(each.kind, each.place, each.old_reads_new.binary, each.new_reads_old.binary)
+    added EDCRequestedSimulationFeatures.forward_unknown_external_events fine default
+    """
+    return list(_Comparison(old, new).all())
+
+
+class _Comparison:
+    """Two schemas, and which table of one is which of the other."""
+
+    def __init__(self, old: Schema, new: Schema) -> None:
+        self.old, self.new = old, new
+        self.renamed = {old.root: new.root} if old.root not in new.tables else {}
+        for name, union in old.unions.items():
+            if name in new.unions:
+                self.renamed |= self.renamed_members(union, new.unions[name])
+
+    def renamed_members(self, old: Union, new: Union) -> dict[str, str]:
+        """The tables of a union that have another name now, with the same number and, as far as both go, fields."""
+        pairs = zip(old.members, new.members, strict=False)
+        return {
+            before: now
+            for before, now in pairs
+            if before not in self.new.tables
+            and now not in self.old.tables
+            and self.alike(self.old.tables[before], self.new.tables[now])
+        }
+
+    @staticmethod
+    def alike(old: Table, new: Table) -> bool:
+        pairs = list(zip(old.fields, new.fields, strict=False))
+        return all(before.slot == now.slot and before.type.kind == now.type.kind for before, now in pairs)
+
+    def all(self) -> Iterator[Difference]:
+        if self.renamed.get(self.old.root, self.old.root) != self.new.root:
+            bad = Effect(Verdict.MISREAD, Verdict.REFUSED)
+            yield Difference("root", self.new.root, f"it was {self.old.root}", bad, bad)
+        back = {now: before for before, now in self.renamed.items()}
+        for before, now in self.renamed.items():
+            yield Difference("renamed", now, f"it was {before}", Effect(), Effect())
+        for name, table in self.new.tables.items():
+            if back.get(name, name) in self.old.tables:
+                yield from self.tables(self.old.tables[back.get(name, name)], table)
+        for name, enum in self.new.enums.items():
+            if name in self.old.enums:
+                yield from self.enums(self.old.enums[name], enum)
+        for name, union in self.new.unions.items():
+            if name in self.old.unions:
+                yield from self.unions(self.old.unions[name], union)
+        parts = (
+            (self.old.tables, self.new.tables),
+            (self.old.enums, self.new.enums),
+            (self.old.unions, self.new.unions),
+        )
+        for olds, news in parts:
+            for name in news:
+                if name not in olds and name not in back:
+                    yield Difference("added", name, "", Effect(), Effect())
+            for name in olds:
+                if name not in news and name not in self.renamed:
+                    yield Difference("removed", name, "", Effect(), Effect())
+
+    # Tables
+
+    def tables(self, old: Table, new: Table) -> Iterator[Difference]:
+        olds = {field.name: field for field in old.fields if field.type.kind != "utype"}
+        news = {field.name: field for field in new.fields if field.type.kind != "utype"}
+        slots = {field.slot: field for field in olds.values() if field.name not in news}
+        renamed = {
+            field.name: slots[field.slot].name
+            for field in news.values()
+            if field.name not in olds and field.slot in slots and self.same(slots[field.slot].type, field.type)
+        }
+        for field in news.values():
+            before = olds.pop(renamed.get(field.name, field.name), None)
+            if before is None:
+                yield self.of_one("added", field, old, new)
+                continue
+            for kind, detail in self.changes(before, field):
+                yield self.of_both(kind, detail, before, field, old, new)
+        for field in olds.values():
+            yield self.of_one("removed", field, old, new)
+
+    def changes(self, before: Field, field: Field) -> Iterator[tuple[str, str]]:
+        if before.name != field.name:
+            yield "renamed", f"it was {before.name}"
+        if before.slot != field.slot:
+            yield "moved", f"number {before.slot} before, {field.slot} now"
+        if not self.same(before.type, field.type):
+            yield "type", f"{_type(before.type)} before, {_type(field.type)} now"
+        if before.required != field.required:
+            yield "required" if field.required else "not required", ""
+        if before.optional != field.optional:
+            yield "nullable" if field.optional else "not nullable", ""
+        elif before.type.kind == field.type.kind and repr(before.default) != repr(field.default):
+            yield "default", f"{before.default!r} before, {field.default!r} now"
+        if before.deprecated != field.deprecated:
+            yield "deprecated" if field.deprecated else "not deprecated", ""
+
+    def same(self, old: Type, new: Type) -> bool:
+        if old.kind == "enum" and new.kind == "enum" and old.name in self.old.enums and new.name in self.new.enums:
+            return old.name == new.name and self.old.enums[old.name].kind == self.new.enums[new.name].kind
+        if old.element and new.element:
+            return self.same(old.element, new.element)
+        return old.kind == new.kind and self.renamed.get(old.name, old.name) == new.name
+
+    def of_one(self, kind: str, field: Field, old: Table, new: Table) -> Difference:
+        """A field that only one of them has."""
+        known, unknown = (new, old) if kind == "added" else (old, new)
+        found = Effect(self.in_binary(field, unknown, forward=kind == "removed"), _missing(field))
+        if field.deprecated:
+            found = left = Effect()
+        else:
+            left = Effect(Verdict.FINE, Verdict.REFUSED)
+        effects = (left, found) if kind == "added" else (found, left)
+        return Difference(kind, f"{known.name}.{field.name}", _described(field), *effects)
+
+    def of_both(self, kind: str, detail: str, before: Field, field: Field, old: Table, new: Table) -> Difference:
+        """A field that both have, with the effects of this one difference alone."""
+        effects = []
+        for forward, reader, writer, written in ((True, before, field, new), (False, field, before, old)):
+            if kind == "moved":
+                effects.append(Effect(self.in_binary(reader, written, forward)))
+            elif kind == "type":
+                binary = Verdict.FINE if before.slot != field.slot else Verdict.MISREAD
+                effects.append(Effect(binary, self.type_in_json(reader.type, writer.type)))
+            elif kind == "renamed":
+                effects.append(Effect(Verdict.FINE, Verdict.FINE if writer.deprecated else Verdict.REFUSED))
+            else:
+                effects.append(self.attribute(kind, reader, writer))
+        return Difference(kind, f"{new.name}.{field.name}", detail, *effects)
+
+    @staticmethod
+    def attribute(kind: str, reader: Field, writer: Field) -> Effect:
+        """The effect of what is said of a field besides its type."""
+        verdict = Verdict.FINE
+        if kind in ("required", "not required") and reader.required:
+            verdict = Verdict.REFUSED
+        elif kind in ("nullable", "not nullable"):
+            verdict = Verdict.ABSENT if reader.optional else Verdict.DEFAULT
+            if reader.optional is False and writer.optional:
+                # It is there whenever it has a value: only where there is none, the default is found.
+                return Effect(verdict, Verdict.REFUSED)
+        elif kind == "default":
+            verdict = Verdict.MISREAD
+        elif kind in ("deprecated", "not deprecated") and writer.deprecated:
+            verdict = _missing(reader)
+        return Effect(verdict, verdict)
+
+    def in_binary(self, field: Field, written: Table, forward: bool) -> Verdict:
+        """What a reader finds in its field when what was written is another table."""
+        if field.deprecated:
+            return Verdict.FINE
+        there = next((each for each in written.fields if each.slot == field.slot and not each.deprecated), None)
+        if there is None:
+            return _missing(field)
+        old, new = (field, there) if forward else (there, field)
+        if there.name == field.name and self.same(old.type, new.type):
+            return Verdict.FINE
+        return Verdict.MISREAD
+
+    def type_in_json(self, reader: Type, writer: Type) -> Verdict:
+        """What a reader of one type makes of the text of another."""
+        if reader.kind in RANGES and writer.kind in RANGES:
+            (least, most), (lower, upper) = RANGES[reader.kind], RANGES[writer.kind]
+            return Verdict.FINE if least <= lower and upper <= most else Verdict.REFUSED
+        if reader.kind in ("float32", "float64") and (writer.kind in RANGES or writer.kind in ("float32", "float64")):
+            exact = reader.kind == "float64" and writer.kind not in ("int64", "uint64")
+            exact = exact or writer.kind in ("int8", "uint8", "int16", "uint16", "float32")
+            return Verdict.FINE if exact else Verdict.MISREAD
+        if reader.kind == "bool" and writer.kind in RANGES:
+            return Verdict.MISREAD  # any number is taken for true
+        if reader.element and writer.element:
+            return self.type_in_json(reader.element, writer.element)
+        if reader.kind in ("table", "union") and writer.kind == reader.kind:
+            return Verdict.MISREAD
+        if reader.kind == "enum" or (writer.kind == "string" and reader.kind in RANGES | _NUMERIC):
+            return Verdict.MISREAD  # the dialect takes numbers for members, and texts for numbers
+        if reader.kind == "vector" and writer.kind in ("table", "union"):
+            return Verdict.REFUSED
+        if reader.kind in ("table", "union") and writer.kind == "vector":
+            return Verdict.MISREAD  # the dialect takes a vector for the fields in order
+        return Verdict.REFUSED
+
+    # Enums and unions
+
+    def enums(self, old: Enum, new: Enum) -> Iterator[Difference]:
+        if old.kind != new.kind:
+            bad = Effect(Verdict.MISREAD, Verdict.FINE)
+            yield Difference("type", new.name, f"{old.kind} before, {new.kind} now", bad, bad)
+        numbers = {number: name for name, number in old.values.items() if name not in new.values}
+        unknown = Effect(Verdict.ABSENT, Verdict.REFUSED)
+        another = Effect(Verdict.MISREAD, Verdict.REFUSED)
+        for name, number in new.values.items():
+            place = f"{new.name}.{name}"
+            if name in old.values:
+                if old.values[name] != number:
+                    yield Difference(
+                        "moved",
+                        place,
+                        f"{old.values[name]} before, {number} now",
+                        Effect(self.number(number, name, old)),
+                        Effect(self.number(old.values[name], name, new)),
+                    )
+            elif number in numbers:
+                other = Effect(Verdict.FINE, Verdict.REFUSED)
+                yield Difference("renamed", place, f"it was {numbers.pop(number)}", other, other)
+            else:
+                taken = number in old.values.values()
+                yield Difference(
+                    "added", place, "", Effect(Verdict.MISREAD, Verdict.REFUSED) if taken else unknown, Effect()
+                )
+        for number, name in numbers.items():
+            taken = number in new.values.values()
+            yield Difference(
+                "removed",
+                f"{old.name}.{name}",
+                "",
+                Effect(),
+                another if taken else unknown,
+            )
+
+    @staticmethod
+    def number(number: int, name: str, reader: Enum) -> Verdict:
+        found = [each for each, value in reader.values.items() if value == number]
+        return Verdict.ABSENT if not found else Verdict.FINE if name in found else Verdict.MISREAD
+
+    def unions(self, old: Union, new: Union) -> Iterator[Difference]:
+        # What keeps its number may be other tables of one name: then what differs is told of the table.
+        moved = [name for name in old.members if self.renamed.get(name, name) in new.members]
+        back = {now: before for before, now in self.renamed.items()}
+        for number, name in enumerate(new.members):
+            place = f"{new.name}.{name}"
+            before = back.get(name, name)
+            if before not in moved:
+                read = Verdict.REFUSED if number >= len(old.members) else Verdict.MISREAD
+                yield Difference("added", place, "", Effect(read, Verdict.REFUSED), Effect())
+                continue
+            was = old.members.index(before)
+            if before != name:
+                text = Effect(Verdict.FINE, Verdict.REFUSED)
+                yield Difference("renamed", place, f"it was {before}", text, text)
+            if was != number:
+                yield Difference(
+                    "moved",
+                    place,
+                    f"number {was + 1} before, {number + 1} now",
+                    Effect(Verdict.REFUSED if number >= len(old.members) else Verdict.MISREAD),
+                    Effect(Verdict.REFUSED if was >= len(new.members) else Verdict.MISREAD),
+                )
+        for number, name in enumerate(old.members):
+            if name not in moved:
+                read = Verdict.REFUSED if number >= len(new.members) else Verdict.MISREAD
+                yield Difference("removed", f"{old.name}.{name}", "", Effect(), Effect(read, Verdict.REFUSED))
+
+
+_NUMERIC: dict[str, Any] = {"float32": None, "float64": None, "bool": None}
+
+
+def _missing(field: Field) -> Verdict:
+    """What a reader finds where its field is not."""
+    if field.required:
+        return Verdict.REFUSED
+    scalar = field.type.kind not in ("string", "vector", "table", "union")
+    return Verdict.DEFAULT if scalar and not field.optional else Verdict.ABSENT
+
+
+def _type(type_: Type) -> str:
+    return f"[{_type(type_.element)}]" if type_.element else type_.name or type_.kind
+
+
+def _described(field: Field) -> str:
+    said = [_type(field.type)]
+    if field.required:
+        said.append("required")
+    elif field.optional:
+        said.append("can be null")
+    return ", ".join(said)

@@ -1,0 +1,207 @@
+"""Which age is it? Messages are held against the known schemas; what does not fit is told.
+
+A flatbuffer says nothing of its schema, and most bytes can be read by several. So more is asked here than that a
+message can be read: no byte of a table that the schema does not account for, no number of an enum without a name, no
+double or time that no clock shows, no event that the other side says. It must not know what differs between the ages.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any, Final, NamedTuple
+
+from batprotocol.errors import DecodeError
+from batprotocol.model import Direction
+from batprotocol.reflection import Field, Schema, Type
+from batprotocol.schemas.codec import Record
+from batprotocol.schemas.reading import ages
+from batprotocol.wire.dialect.parser import read as read_json
+from batprotocol.wire.reader import Reader
+
+__all__ = ["FROM_BATSIM", "Fitting", "Verdicts", "misfit"]
+
+FROM_BATSIM: Final = frozenset(
+    {
+        "AllStaticExternalEventsHaveBeenInjectedEvent",
+        "AllStaticJobsHaveBeenSubmittedEvent",
+        "BatsimHelloEvent",
+        "ExternalEventOccurredEvent",
+        "HostsPStateChangedEvent",
+        "HostsTurnedOnOffEvent",
+        "JobCompletedEvent",
+        "JobSubmittedEvent",
+        "JobsKilledEvent",
+        "ProbeDataEmittedEvent",
+        "RequestedCallEvent",
+        "SimulationBeginsEvent",
+        "SimulationEndsEvent",
+        "SimulationErrorEvent",
+    }
+)
+"""The events that Batsim says, in any age. All others a decision component says."""
+
+_TINY: Final = 1e-200
+"""No quantity of a simulation is smaller, but those whose bytes were an integer."""
+_HUGE: Final = 2**53
+"""No count or time is as large, but those whose bytes were a double."""
+_SIZES: Final = {
+    "bool": 1,
+    "utype": 1,
+    "int8": 1,
+    "uint8": 1,
+    "int16": 2,
+    "uint16": 2,
+    "int64": 8,
+    "uint64": 8,
+    "float64": 8,
+}
+
+
+def misfit(data: bytes, schema: Schema, direction: Direction | None = None) -> str:
+    """Why a message is none of this schema, as one sentence; "" if it fits.
+
+    Args:
+        data: the message, in either format, without what frames the first two of a conversation.
+        schema: the schema.
+        direction: who says it, or None if that is not known.
+    """
+    try:
+        if data[:1] == b"{":
+            record = read_json(data, True, None, schema)
+        else:
+            record = _Exact(data, schema).message()
+        return _unlikely(record, direction)
+    except DecodeError as error:
+        return str(error)
+
+
+class Verdicts(NamedTuple):
+    """What was found.
+
+    Attributes:
+        fits: the names of the schemas that all messages fit, the oldest first.
+        misfits: for each of the others, the first sentence that said why not.
+    """
+
+    fits: tuple[str, ...]
+    misfits: Mapping[str, str]
+
+    def __str__(self) -> str:
+        if not self.fits:
+            return "it fits none of the known ages"
+        if len(self.fits) == 1:
+            return f"it fits {self.fits[0]}"
+        return f"it fits {', '.join(self.fits[:-1])} and {self.fits[-1]}"
+
+
+class Fitting:
+    """Holds the messages of a conversation against several schemas, one after the other.
+
+    Args:
+        schemas: the schemas by name; without any, all known ages.
+
+    >>> from batprotocol.schemas import Codec, Fitting, age
+    >>> fitting = Fitting()
+    >>> begin = {"timestamp": 0.0, "event_type": "BatsimHelloEvent",
+    ...          "event": {"batprotocol_version": "0.1.0", "batsim_version": "4.9"}}
+    >>> fitting.feed(Codec(age("2024-10")).encode({"now": 0.0, "events": [begin]}), Direction.BATSIM_TO_EDC)
+    >>> fitting.verdicts.fits[-1]
+    '2024-10'
+    """
+
+    def __init__(self, schemas: Mapping[str, Schema] | None = None) -> None:
+        self._schemas = ages() if schemas is None else schemas
+        self._misfits: dict[str, str] = {}
+
+    def feed(self, data: bytes, direction: Direction | None = None) -> None:
+        """Take the next message.
+
+        Args:
+            data: the message, in either format, without what frames the first two of a conversation.
+            direction: who says it, or None if that is not known.
+        """
+        for name, schema in self._schemas.items():
+            if name not in self._misfits and (reason := misfit(data, schema, direction)):
+                self._misfits[name] = reason
+
+    @property
+    def verdicts(self) -> Verdicts:
+        """What was found so far."""
+        fits = tuple(name for name in self._schemas if name not in self._misfits)
+        return Verdicts(fits, {name: self._misfits[name] for name in self._schemas if name in self._misfits})
+
+
+def _unlikely(record: Record, direction: Direction | None) -> str:
+    """What cannot be meant in a message that can be read, or ""."""
+    now = record.get("now", 0.0)
+    if not isinstance(now, float) or not isfinite(now) or now < 0:
+        return f"now: {now} is no time"
+    for index, each in enumerate(record.get("events", ())):
+        kind = each.get("event_type")
+        if kind is None:
+            return f"events[{index}].event: there is none"
+        timestamp = each.get("timestamp", 0.0)
+        if not 0 <= timestamp <= now:
+            return f"events[{index}].timestamp: {timestamp} is no time before {now}"
+        if direction is not None and (kind in FROM_BATSIM) != (direction is Direction.BATSIM_TO_EDC):
+            sender = "Batsim" if kind in FROM_BATSIM else "a decision component"
+            return f"events[{index}].event_type: {kind} is what {sender} says"
+    return ""
+
+
+class _Exact(Reader):
+    """A reading that also refuses what the schema does not account for."""
+
+    def table(self, name: str, position: int, depth: int, tree: dict[str, Any]) -> tuple[int, int]:
+        below = super().table(name, position, depth, tree)
+        vtable = position - int(struct.unpack_from("<i", self.data, position)[0])
+        size, length = struct.unpack_from("<HH", self.data, vtable)
+        entries = struct.unpack_from(f"<{(size - 4) // 2}H", self.data, vtable + 4)
+        slots = {field.slot: field for field in self.schema.tables[name].fields}
+        parts = [(0, 4)]
+        for slot, entry in enumerate(entries):
+            if not entry:
+                continue
+            field = slots.get(slot)
+            if field is None:
+                self.fail(f"the {name} here has a field number {slot}, which this schema does not have", vtable)
+            self.path.append(field.name)
+            parts.append((entry, self.extent(field, position + entry)))
+            self.path.pop()
+        end = 0
+        for start, width in sorted(parts):
+            if start < end or any(self.data[position + end : position + start]):
+                self.fail(f"the {name} here has bytes that belong to no field of this schema", position + end)
+            end = start + width
+        if end > length or any(self.data[position + end : position + length]):
+            self.fail(f"the {name} here has bytes that belong to no field of this schema", position + end)
+        return below
+
+    def extent(self, field: Field, place: int) -> int:
+        """How many bytes a field takes in its table. What no writer puts there is refused."""
+        type_ = field.type
+        kind = self.schema.enums[type_.name].kind if type_.kind == "enum" else type_.kind
+        size = _SIZES.get(kind, 4)
+        if place % size:
+            self.fail(f"a {kind} of {size} bytes does not lie so", place)
+        self.likely(type_, kind, place)
+        return size
+
+    def likely(self, type_: Type, kind: str, place: int) -> None:
+        """Refuse a scalar that no simulation has."""
+        if kind == "bool" and self.data[place] > 1:
+            self.fail(f"{self.data[place]} is neither true nor false", place)
+        elif kind == "float64":
+            (value,) = struct.unpack_from("<d", self.data, place)
+            if value and abs(value) < _TINY:
+                self.fail(f"{value} is too small to be meant", place)
+        elif kind in ("int64", "uint64"):
+            (number,) = struct.unpack_from("<q" if kind == "int64" else "<Q", self.data, place)
+            if abs(number) >= _HUGE:
+                self.fail(f"{number} is too large to be meant", place)
+        elif type_.kind == "enum":
+            (number,) = struct.unpack_from("<b", self.data, place)
+            if number not in self.schema.names[type_.name]:
+                self.fail(f"{type_.name} has no number {number}", place)

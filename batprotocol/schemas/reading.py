@@ -1,0 +1,104 @@
+"""Schemas from files: `.bfbs`, which flatc makes; `.fbs`, where flatc is installed; descriptions; ages by name."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from batprotocol._schema.description import SCHEMA
+from batprotocol.errors import InputError
+from batprotocol.reflection import Schema, read_reflection
+from batprotocol.schemas.describing import applied
+
+__all__ = ["AGES", "TODAY", "age", "ages", "read_schema"]
+
+TODAY: Final = "2026-06"
+"""The age of this library's own schema, which is that of Batsim 5.0.0-rc2."""
+
+AGES: Final = ("2021-10", "2022-01", "2023-07-18", "2023-07-20", "2024-10", TODAY)
+"""The known ages, by the time at which each schema was public, the oldest first."""
+
+LARGEST: Final = 2**24
+"""No schema is read that is larger, 16 MiB: the library's own has 40 KiB."""
+
+
+@cache
+def age(name: str) -> Schema:
+    """The schema of one of the `AGES`.
+
+    Raises:
+        InputError: there is no such age.
+    """
+    if name == TODAY:
+        today: Schema = SCHEMA
+        return today
+    if name not in AGES:
+        raise InputError(f"there is no age {name}: {', '.join(AGES)} are known, others come as a file")
+    text = files("batprotocol.schemas").joinpath(f"ages/{name}.txt").read_text(encoding="utf-8")
+    return applied(text, age(AGES[AGES.index(name) + 1]), f"the age {name}")
+
+
+def ages() -> dict[str, Schema]:
+    """All known ages by name, the oldest first."""
+    return {name: age(name) for name in AGES}
+
+
+def read_schema(source: str | os.PathLike[str]) -> Schema:
+    """A schema by the name of its age, or from a file.
+
+    Args:
+        source: one of the `AGES`; or a file: `.bfbs`, a reflection schema; `.fbs`, for which flatc must be installed;
+            `.txt`, what differs from this library's schema (see `batprotocol.schemas.describing`).
+
+    Raises:
+        InputError: it cannot be read, or is no schema of messages.
+    """
+    path = os.fspath(source)
+    if path in AGES:
+        return age(path)
+    try:
+        with open(path, "rb") as file:
+            data = file.read(LARGEST + 1)
+    except OSError as error:
+        known = "" if os.path.dirname(path) or "." in path else f"; known ages are {', '.join(AGES)}"
+        raise InputError(f"{error.strerror}{known}", file=path) from None
+    if len(data) > LARGEST:
+        raise InputError(f"a schema has at most {LARGEST:,} bytes", file=path)
+    if path.endswith(".fbs"):
+        data = _compiled(Path(path))
+    elif data[4:8] != b"BFBS" and path.endswith(".txt"):
+        try:
+            return applied(data.decode(), SCHEMA, path)
+        except UnicodeDecodeError as error:
+            raise InputError(f"it is not UTF-8: {error.reason}", file=path) from None
+    try:
+        return read_reflection(data)
+    except ValueError as error:
+        raise InputError(str(error), file=path) from None
+
+
+def _compiled(path: Path) -> bytes:
+    """What flatc makes of an `.fbs` file."""
+    if shutil.which("flatc") is None:
+        raise InputError(
+            "flatc is needed to read it (Debian and Ubuntu: apt-get install flatbuffers-compiler); a .bfbs file is "
+            "read without",
+            file=str(path),
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["flatc", "--binary", "--schema", "--bfbs-comments", "-o", folder, str(path.resolve())]
+        try:
+            done = subprocess.run(command, capture_output=True, check=False, timeout=60)
+        except subprocess.TimeoutExpired:
+            raise InputError("flatc does not come to an end", file=str(path)) from None
+        made = Path(folder) / f"{path.stem}.bfbs"
+        if done.returncode or not made.exists():
+            said = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines()
+            raise InputError(f"flatc refuses it: {said[-1].strip() if said else 'without a word'}", file=str(path))
+        return made.read_bytes()
