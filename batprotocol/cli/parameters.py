@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 __all__ = [
     "WithCommand",
     "any_rule_set",
+    "complete_age",
     "complete_any_rule_set",
     "complete_file",
     "complete_rule_set",
@@ -20,10 +21,13 @@ __all__ = [
     "message_files",
     "old_protocol",
     "rule_set",
+    "schema_option",
     "seconds",
     "timeout_option",
     "unknown",
 ]
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class _Text(click.types.StringParamType):
@@ -142,6 +146,24 @@ def seconds(context: click.Context, parameter: click.Parameter, value: float | N
 message_files = click.argument(
     "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(allow_dash=True, readable=False, path_type=str)
 )
+
+
+def schema_option(doing: str) -> Callable[[_Command], _Command]:
+    """The option that names a schema of another age."""
+    return click.option(
+        "--schema",
+        metavar="AGE|FILE",
+        shell_complete=complete_age,
+        help=f"{doing} another schema: an age, 2021-10 to 2024-10, or a file, .bfbs, or .fbs where flatc is installed.",
+    )
+
+
+def complete_age(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    """The ages, and files."""
+    from batprotocol.schemas import AGES
+
+    return [*completions(AGES, start), CompletionItem(start, type="file")]
+
 
 timeout_option = click.option(
     "--timeout",

@@ -73,6 +73,9 @@ _TABLE: Final = (
           "else, and right after ForceSimulationStopEvent."),
     _rule("simulation.not-begun", "error", "error", "Batsim's first message has no SimulationBeginsEvent",
           "The first message after the hello tells the platform, in a SimulationBeginsEvent."),
+    _rule("simulation.version", "warning", "warning", "Batsim speaks another version of the protocol",
+          "What an event means may have changed between versions, and flatbuffers does not tell: fields may be read as "
+          "others. Compare the schemas (`batproto schema --diff`), and run with Batsim's (`--schema`)."),
     _rule("simulation.host-count", "error", "error", "The numbers of hosts do not fit the hosts",
           "host_number is computation_host_number plus storage_host_number, and these are the numbers of hosts in "
           "computation_hosts and storage_hosts."),

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Final
 
 from batprotocol import model
+from batprotocol.builder import PROTOCOL_VERSION
 from batprotocol.conversation.automaton import JobState, Phase, Registration
 from batprotocol.conversation.hosts import host_records, note_power
 from batprotocol.conversation.hostsets import mask_of
@@ -45,6 +46,9 @@ def hello(state: State, event: model.EDCHelloEvent) -> None:
 
 def begins(state: State, event: model.SimulationBeginsEvent) -> None:
     """SimulationBeginsEvent: the platform and the inputs."""
+    if event.batprotocol_version != PROTOCOL_VERSION:
+        text = f"this is {shown(event.batprotocol_version)}, and the rules are those of {PROTOCOL_VERSION}"
+        state.report("simulation.version", "batprotocol_version", text)
     computing, storing = len(event.computation_hosts), len(event.storage_hosts)
     told = (event.computation_host_number, event.storage_host_number, event.host_number)
     if told != (computing, storing, computing + storing):

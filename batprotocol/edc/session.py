@@ -17,12 +17,14 @@ from batprotocol.builder import MessageBuilder
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
 from batprotocol.edc.greeting import hello_message
 from batprotocol.edc.reply import Reply
-from batprotocol.edc.verdicts import Verdicts
+from batprotocol.edc.verdicts import Verdicts, logger
 from batprotocol.errors import DecodeError, ProtocolError
 from batprotocol.model import (
+    Direction,
     ExecuteJobEvent,
     KillJobsEvent,
     Message,
+    SimulationBeginsEvent,
     SimulationEndsEvent,
     SimulationErrorEvent,
 )
@@ -118,6 +120,7 @@ class Session:
         self._now = 0.0
         self._ending = False
         self._stopping = False
+        self._has_begun = False
 
     # Values
 
@@ -268,12 +271,21 @@ class Session:
 
     def _decoded(self, frame: bytes) -> Message:
         try:
-            return self._decode(frame)
+            message = self._decode(frame)
         except DecodeError as error:
             reason = error.reason
             if detect(frame) == "init":
                 reason = "these are initialization data: another simulation wants to begin through the same connection"
+            elif not self._has_begun:
+                reason = "; ".join(filter(None, (reason, _age_of(frame))))
             raise DecodeError(f"{self._place}: {reason}", error.path, error.offset, error.partial) from None
+        if not self._has_begun:
+            self._has_begun = True
+            if not any(isinstance(event, SimulationBeginsEvent) for event in message.events) and (
+                age := _age_of(frame)
+            ):
+                logger.warning("%s: %s", self._place, age)
+        return message
 
     def _hello_frame(self, hello: Message) -> bytes:
         frame = frames.encode_hello(hello, self.format)
@@ -285,3 +297,10 @@ class Session:
         self.owes_reply = False
         self._turn = None
         self.is_over = self._ending
+
+
+def _age_of(frame: bytes) -> str:
+    """Which other schemas Batsim's first message fits, if it is not of today's."""
+    from batprotocol.schemas import other_ages
+
+    return other_ages(frame, Direction.BATSIM_TO_EDC)

@@ -2,7 +2,7 @@
 
 The schema has changed while it went on calling itself 0.1.0, and flatbuffers says nothing when two sides differ. Here
 any schema can be read (`read_schema`), its messages read and written (`Codec`), two schemas compared (`differences`),
-the age of a message found (`Fitting`), and messages of one age turned into those of today (`Translation`).
+and the age of a message found (`Fitting`). What becomes of a conversation between ages, `batprotocol.legacy` knows.
 
 `reading` finds schemas, with what `describing` says of the known ages; `codec` stands on the careful readers of `wire`,
 to which it adds `writing`. Nothing that the rest of the library does passes through here.
@@ -14,7 +14,7 @@ from batprotocol.reflection import Enum, Field, Schema, Table, Type, Union
 from batprotocol.schemas.codec import Codec, Record
 from batprotocol.schemas.describing import applied, described
 from batprotocol.schemas.differences import Difference, Effect, Verdict, differences, worst
-from batprotocol.schemas.fitting import Fitting, Verdicts, misfit
+from batprotocol.schemas.fitting import Fitting, Verdicts, misfit, other_ages
 from batprotocol.schemas.reading import AGES, TODAY, age, ages, read_schema
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "described",
     "differences",
     "misfit",
+    "other_ages",
     "read_schema",
     "worst",
 ]

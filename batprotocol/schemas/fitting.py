@@ -16,11 +16,11 @@ from batprotocol.errors import DecodeError
 from batprotocol.model import Direction
 from batprotocol.reflection import Field, Schema, Type
 from batprotocol.schemas.codec import Record
-from batprotocol.schemas.reading import ages
+from batprotocol.schemas.reading import TODAY, age, ages
 from batprotocol.wire.dialect.parser import read as read_json
 from batprotocol.wire.reader import Reader
 
-__all__ = ["FROM_BATSIM", "Fitting", "Verdicts", "misfit"]
+__all__ = ["FROM_BATSIM", "Fitting", "Verdicts", "misfit", "other_ages"]
 
 FROM_BATSIM: Final = frozenset(
     {
@@ -205,3 +205,21 @@ class _Exact(Reader):
             (number,) = struct.unpack_from("<b", self.data, place)
             if number not in self.schema.names[type_.name]:
                 self.fail(f"{type_.name} has no number {number}", place)
+
+
+def other_ages(data: bytes, direction: Direction | None = None) -> str:
+    """Of which ages a message is that does not fit today's schema, as a sentence; "" if it does fit.
+
+    Args:
+        data: the message, in either format, without what frames the first two of a conversation.
+        direction: who says it, or None if that is not known.
+    """
+    if not misfit(data, age(TODAY), direction):
+        return ""
+    fitting = Fitting()
+    fitting.feed(data, direction)
+    fits = fitting.verdicts.fits
+    if not fits:
+        return ""
+    several = " or ".join(fits)
+    return f"it fits the schema of {several}, and not today's: --schema {fits[-1]} reads it"

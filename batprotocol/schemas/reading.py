@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
-import tempfile
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
@@ -40,6 +36,8 @@ def age(name: str) -> Schema:
         return today
     if name not in AGES:
         raise InputError(f"there is no age {name}: {', '.join(AGES)} are known, others come as a file")
+    from importlib.resources import files  # which takes longer to import than all else here
+
     text = files("batprotocol.schemas").joinpath(f"ages/{name}.txt").read_text(encoding="utf-8")
     return applied(text, age(AGES[AGES.index(name) + 1]), f"the age {name}")
 
@@ -85,6 +83,10 @@ def read_schema(source: str | os.PathLike[str]) -> Schema:
 
 def _compiled(path: Path) -> bytes:
     """What flatc makes of an `.fbs` file."""
+    import shutil
+    import subprocess
+    import tempfile
+
     if shutil.which("flatc") is None:
         raise InputError(
             "flatc is needed to read it (Debian and Ubuntu: apt-get install flatbuffers-compiler); a .bfbs file is "

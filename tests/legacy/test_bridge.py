@@ -7,13 +7,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import zmq
+from beside import LIMIT, Beside
 from support import ROOT
 
 sys.path.insert(0, str(ROOT / "examples"))
@@ -50,33 +51,8 @@ from batprotocol.simulator import (
 from batprotocol.sockets import Requester
 
 WITHOUT_ENGINE = True
-LIMIT = 60.0
-"""Seconds after which a wait in these tests ends: only if something is wrong."""
-
 
 SMALL = Workload([StaticJob(str(number), 2.0 * number, 1 + number % 3, DelayProfile(10.0)) for number in range(8)])
-
-
-class Beside:
-    """Something that runs in a thread, and whose error is raised in the end."""
-
-    def __init__(self, work: Callable[[], Any]) -> None:
-        self.error: BaseException | None = None
-
-        def run() -> None:
-            try:
-                work()
-            except BaseException as error:
-                self.error = error
-
-        self._thread = threading.Thread(target=run, daemon=True)
-        self._thread.start()
-
-    def end(self) -> None:
-        self._thread.join(LIMIT)
-        assert not self._thread.is_alive()
-        if self.error is not None:
-            raise self.error
 
 
 def schedule(result: Any) -> list[tuple[str, float, float]]:

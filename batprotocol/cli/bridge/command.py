@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from batprotocol.cli.parameters import old_protocol, timeout_option
+from batprotocol.cli.parameters import old_protocol, schema_option, timeout_option
+
+if TYPE_CHECKING:
+    from batprotocol.reflection import Schema
 
 __all__ = ["bridge", "jobs_option", "old_options", "redis_option"]
 
@@ -41,17 +45,26 @@ jobs_option = click.option(
 )
 
 
-def _end(context: click.Context, parameter: click.Parameter, text: str) -> tuple[str, str | None]:
+def _end(context: click.Context, parameter: click.Parameter, text: str) -> tuple[str, str | Schema | None]:
     endpoint, comma, protocol = text.partition(",")
     if not endpoint:
         raise click.BadParameter("expected ENDPOINT or ENDPOINT,PROTOCOL", context, parameter)
-    wanted = protocol if comma and protocol not in ("5", "today") else None
-    return endpoint, old_protocol(context, parameter, wanted)
+    if not comma or protocol in ("5", "today"):
+        return endpoint, None
+    if protocol.endswith((".bfbs", ".fbs", ".txt")) or _AGE.fullmatch(protocol):
+        from batprotocol.schemas import read_schema
+
+        return endpoint, read_schema(protocol)
+    return endpoint, old_protocol(context, parameter, protocol)
+
+
+_AGE = re.compile(r"\d{4}-\d\d(-\d\d)?")
 
 
 @click.command()
 @click.option("--batsim", metavar="ENDPOINT[,PROTOCOL]", required=True, callback=_end, help="Where Batsim connects to.")
 @click.option("--edc", metavar="ENDPOINT[,PROTOCOL]", required=True, callback=_end, help="Where the scheduler listens.")
+@schema_option("Batsim speaks by")
 @old_options
 @jobs_option
 @timeout_option
@@ -63,7 +76,7 @@ def _end(context: click.Context, parameter: click.Parameter, text: str) -> tuple
 )
 @click.option("-q", "--quiet", is_flag=True, help="Do not tell in the end what could not be carried.")
 @click.pass_context
-def bridge(context: click.Context, /, **options: Any) -> None:
+def bridge(context: click.Context, /, schema: str | None, **options: Any) -> None:
     """Let a Batsim and a scheduler of different versions speak with each other, for one simulation.
 
     PROTOCOL is 5, which is today's and the default, a version from 1.0 to 4.2, or text-0 to text-3. Over ZeroMQ, Batsim
@@ -72,6 +85,9 @@ def bridge(context: click.Context, /, **options: Any) -> None:
 
     Text says of a job its name only. What it asks for is in Redis with text-2 and text-3, where PREFIX is the absolute
     path of the socket unless told otherwise, and in the workload file (--jobs) with text-0 and text-1.
+
+    PROTOCOL can also be a schema of another age, 2021-10 to 2024-10, or a file of one (.bfbs, .fbs): what means the
+    same there is carried by name. --schema is the same for Batsim's end.
 
     In the end, what could not be carried is told on standard error: which event, which field, and what was done
     instead.
@@ -82,7 +98,15 @@ def bridge(context: click.Context, /, **options: Any) -> None:
       batproto bridge --batsim 'tcp://*:28000,4.2' --edc tcp://127.0.0.1:28001
       batproto bridge --batsim 'tcp://*:28000' --edc unix:/tmp/bat_socket,text-3 --redis 127.0.0.1:6379
       batproto bridge --batsim unix:/tmp/bat_socket,text-1 --edc tcp://127.0.0.1:28001 --jobs workload.json
+      batproto bridge --batsim 'tcp://*:28000,2024-10' --edc tcp://127.0.0.1:28001
     """
     from batprotocol.cli.bridge import ends as work
 
+    if schema is not None:
+        from batprotocol.schemas import read_schema
+
+        endpoint, protocol = options["batsim"]
+        if protocol is not None:
+            raise click.UsageError("--schema and a PROTOCOL behind --batsim's endpoint say different things", context)
+        options["batsim"] = (endpoint, read_schema(schema))
     context.exit(work.bridge(**options))

@@ -20,18 +20,19 @@ from batprotocol.model import Message
 
 if TYPE_CHECKING:
     from batprotocol.edc import Scheduler
-    from batprotocol.legacy.bridge import Batsim, OldScheduler, TextScheduler
+    from batprotocol.legacy.bridge import AgedScheduler, Batsim, OldScheduler, TextScheduler
     from batprotocol.legacy.store import JobStore
     from batprotocol.legacy.translate import Report
+    from batprotocol.reflection import Schema
     from batprotocol.signals import Interrupts
 
-__all__ = ["bridge", "drive_old", "old_scheduler"]
+__all__ = ["bridge", "drive_old", "old_scheduler", "tell"]
 
 
 def bridge(
     *,
-    batsim: tuple[str, str | None],
-    edc: tuple[str, str | None],
+    batsim: tuple[str, str | Schema | None],
+    edc: tuple[str, str | Schema | None],
     timeout: float | None,
     record: str | None,
     quiet: bool,
@@ -72,14 +73,15 @@ def bridge(
             drive(one, other, hear)
         finally:
             if not quiet:
-                _tell(reports)
+                tell(reports)
     failure = failure_of(last)
     if failure is not None:
         print(printable(f"batproto: the simulation has failed: {failure}"), file=sys.stderr)
     return int(failure is not None)
 
 
-def _tell(reports: Iterable[Report]) -> None:
+def tell(reports: Iterable[Report]) -> None:
+    """Say what could not be carried."""
     for report in reports:
         for line in report.lines():
             print(printable(f"batproto: not carried: {line}"), file=sys.stderr)
@@ -88,7 +90,7 @@ def _tell(reports: Iterable[Report]) -> None:
 def drive_old(
     scheduler: Scheduler,
     endpoint: str,
-    protocol: str,
+    protocol: str | Schema,
     old: Mapping[str, Any],
     interrupts: Interrupts,
     init: str | None,
@@ -96,8 +98,9 @@ def drive_old(
     record: str | os.PathLike[str] | None,
     on_bound: Callable[[str], None] | None,
     on_wait: Callable[[], None] | None,
+    format: str = "binary",
 ) -> None:
-    """Run a scheduler of today for one simulation of an older Batsim."""
+    """Run a scheduler of today for one simulation of an older Batsim, or one of another age."""
     from batprotocol.legacy.bridge import drive
     from batprotocol.legacy.playing import Judged
     from batprotocol.recording import Recorder
@@ -108,7 +111,7 @@ def drive_old(
             on_wait()
 
     with ExitStack() as stack:
-        one = stack.enter_context(_batsim(endpoint, protocol, old, timeout, look_around))
+        one = stack.enter_context(_batsim(endpoint, protocol, old, timeout, look_around, format))
         if record is not None:
             one.recorder = stack.enter_context(Recorder(record))
         if on_bound is not None:
@@ -116,7 +119,7 @@ def drive_old(
         try:
             drive(one, Judged(scheduler, init=init))
         finally:
-            _tell([one.report])
+            tell([one.report])
 
 
 # The ends
@@ -125,16 +128,18 @@ def drive_old(
 def old_scheduler(
     stack: ExitStack,
     endpoint: str,
-    protocol: str,
+    protocol: str | Schema,
     old: Mapping[str, Any],
     timeout: float | None = None,
     on_wait: Callable[[], None] | None = None,
-) -> OldScheduler | TextScheduler:
-    """The end that an older scheduler is at."""
-    from batprotocol.legacy.bridge import OldScheduler, TextScheduler
+) -> OldScheduler | TextScheduler | AgedScheduler:
+    """The end that an older scheduler is at, or one of another age."""
+    from batprotocol.legacy.bridge import AgedScheduler, OldScheduler, TextScheduler
     from batprotocol.legacy.translate import Options
     from batprotocol.legacy.wire import text_version
 
+    if not isinstance(protocol, str):
+        return stack.enter_context(AgedScheduler(endpoint, protocol, timeout=timeout, on_wait=on_wait))
     version = text_version(protocol)
     if version is not None:
         path = _path(endpoint)
@@ -153,16 +158,19 @@ def old_scheduler(
 
 def _batsim(
     endpoint: str,
-    protocol: str | None,
+    protocol: str | Schema | None,
     old: Mapping[str, Any],
     timeout: float | None,
     on_wait: Callable[[], None],
+    format: str = "binary",
 ) -> Batsim:
-    from batprotocol.legacy.bridge import NewBatsim, OldBatsim, TextBatsim
+    from batprotocol.legacy.bridge import AgedBatsim, NewBatsim, OldBatsim, TextBatsim
     from batprotocol.legacy.wire import text_version
 
     if protocol is None:
         return NewBatsim(endpoint, timeout=timeout, on_wait=on_wait)
+    if not isinstance(protocol, str):
+        return AgedBatsim(endpoint, protocol, format, timeout=timeout, on_wait=on_wait)
     version = text_version(protocol)
     if version is None:
         return OldBatsim(endpoint, protocol, store=_store(old, "default"), timeout=timeout, on_wait=on_wait)

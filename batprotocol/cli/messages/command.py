@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 from click.shell_completion import CompletionItem
 
-from batprotocol.cli.parameters import any_rule_set, complete_any_rule_set, completions, message_files, unknown
+from batprotocol.cli.parameters import (
+    any_rule_set,
+    complete_any_rule_set,
+    completions,
+    message_files,
+    schema_option,
+    unknown,
+)
 from batprotocol.cli.terminal.output import Output
+
+if TYPE_CHECKING:
+    from batprotocol.cli.protocols.reading import Spoken
 
 __all__ = ["check", "convert", "dump", "validate"]
 
@@ -19,6 +31,15 @@ def _event_names(context: click.Context, parameter: click.Parameter, names: tupl
 
     chosen = {event_name(name) or unknown(context, f"no event type is called {name!r}", name, EVENTS) for name in names}
     return frozenset(chosen)
+
+
+def _spoken(schema: str | None) -> Spoken | None:
+    """The protocol of a schema that was asked for."""
+    if schema is None:
+        return None
+    from batprotocol.cli.protocols.aged import aged
+
+    return aged(schema)
 
 
 def _complete_event(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
@@ -50,6 +71,7 @@ def _complete_event(context: click.Context, parameter: click.Parameter, start: s
     help="Only events that mention this job; an ID without '!' means that job of any workload. Can be repeated.",
 )
 @click.option("--full", is_flag=True, help="Show long vectors, texts and events whole, and alike elements one by one.")
+@schema_option("Read the messages by")
 @click.pass_context
 def dump(
     context: click.Context,
@@ -58,6 +80,7 @@ def dump(
     events: frozenset[str],
     jobs: tuple[str, ...],
     full: bool,
+    schema: str | None,
 ) -> None:
     """Print messages as readable trees, or as JSON.
 
@@ -72,15 +95,16 @@ def dump(
     from batprotocol.cli.messages import dump as work
 
     output, selection = Output(), work.Selection(events, frozenset(jobs))
-    work.dump(files, output, selection, shape or "tree", full=full)
+    work.dump(files, output, selection, shape or "tree", full=full, spoken=_spoken(schema))
     context.exit(int(output.failed))
 
 
 @click.command()
 @message_files
 @click.option("-q", "--quiet", is_flag=True, help="Print only what is wrong.")
+@schema_option("Hold the messages against")
 @click.pass_context
-def validate(context: click.Context, files: tuple[str, ...], quiet: bool) -> None:
+def validate(context: click.Context, files: tuple[str, ...], quiet: bool, schema: str | None) -> None:
     """Check that messages can be read, with no field that the schema does not have.
 
     Prints a line for each good file on standard output, and for each bad message on standard error what is wrong and
@@ -89,7 +113,7 @@ def validate(context: click.Context, files: tuple[str, ...], quiet: bool) -> Non
     from batprotocol.cli.messages import validate as work
 
     output = Output()
-    work.validate(files, output, quiet=quiet)
+    work.validate(files, output, quiet=quiet, spoken=_spoken(schema))
     context.exit(int(output.failed))
 
 
@@ -104,7 +128,8 @@ def validate(context: click.Context, files: tuple[str, ...], quiet: bool) -> Non
     show_default=True,
     help="Spaces for each level of JSON; 0 is one line.",
 )
-def convert(source: str, target: str, to: str | None, indent: int) -> None:
+@schema_option("Read and write the message by")
+def convert(source: str, target: str, to: str | None, indent: int, schema: str | None) -> None:
     """Convert the message in IN from binary or YAML to JSON or back, and write it to OUT.
 
     Either can be - for standard input or output. Without --to, the suffix of OUT tells the format (.json; .bin or .fb;
@@ -115,7 +140,7 @@ def convert(source: str, target: str, to: str | None, indent: int) -> None:
     """
     from batprotocol.cli.messages import convert as work
 
-    work.convert(source, target, to, indent or None)
+    work.convert(source, target, to, indent or None, _spoken(schema))
 
 
 @click.command()

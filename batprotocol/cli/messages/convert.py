@@ -15,6 +15,7 @@ import click
 
 from batprotocol.capture.names import place_of
 from batprotocol.capture.sources import single
+from batprotocol.cli.protocols.reading import Spoken
 from batprotocol.cli.protocols.table import read
 from batprotocol.cli.terminal.output import Output
 from batprotocol.errors import DecodeError, InputError
@@ -27,7 +28,7 @@ BY_SUFFIX = {".bin": "binary", ".fb": "binary", ".json": "json", ".yaml": "yaml"
 OTHER = {"binary": "json", "json": "binary"}
 
 
-def convert(source: str, target: str, to: str | None, indent: int | None) -> None:
+def convert(source: str, target: str, to: str | None, indent: int | None, spoken: Spoken | None = None) -> None:
     """Convert the message that `source` names.
 
     Args:
@@ -35,6 +36,7 @@ def convert(source: str, target: str, to: str | None, indent: int | None) -> Non
         target: the file to write, or "-" for standard output.
         to: the format; if None that of the target's suffix, or else the one that the source has not.
         indent: spaces for each level of JSON, or None: one line.
+        spoken: the protocol that the message is taken for; None: it is found out.
     """
     found = single(source)
     if found.fault:
@@ -43,7 +45,7 @@ def convert(source: str, target: str, to: str | None, indent: int | None) -> Non
     if workload is not None:
         _put(target, workload)
         return
-    reading = read(found.data, strict=True, place=place_of(found.name))
+    reading = read(found.data, strict=True, place=place_of(found.name), spoken=spoken)
     if reading.fault is not None:
         raise click.ClickException(f"{found.name}: {reading.fault}")
     if reading.message is None and reading.original is None:
@@ -51,7 +53,7 @@ def convert(source: str, target: str, to: str | None, indent: int | None) -> Non
         raise click.ClickException(
             f"{found.name}: an init frame holds no message, it is the same in all formats{doubt}"
         )
-    usual = reading.other or ("json" if reading.message is None else OTHER[reading.format])
+    usual = reading.other or ("json" if reading.message is None and spoken is None else OTHER[reading.format])
     try:
         data = reading.protocol.write(reading, to or BY_SUFFIX.get(PurePath(target).suffix) or usual, indent)
     except DecodeError as error:

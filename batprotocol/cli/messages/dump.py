@@ -10,7 +10,7 @@ from batprotocol.capture.names import DIRECTIONS, place_of
 from batprotocol.capture.sources import Found, messages
 from batprotocol.cli.messages.selection import Selection
 from batprotocol.cli.messages.tree import Node, Trees, draw
-from batprotocol.cli.protocols.reading import Reading
+from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.cli.protocols.table import read
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import UNICODE, Piece, number_of, printable
@@ -22,7 +22,15 @@ __all__ = ["SHAPES", "Selection", "dump", "print_frames", "tree_text"]
 _DIRECTION_IN_NAME = re.compile(r"-(b2e|e2b|b2s|s2b)\.\w+$")
 
 
-def dump(arguments: Sequence[str], output: Output, selection: Selection, shape: str, *, full: bool) -> None:
+def dump(
+    arguments: Sequence[str],
+    output: Output,
+    selection: Selection,
+    shape: str,
+    *,
+    full: bool,
+    spoken: Spoken | None = None,
+) -> None:
     """Print the messages that these arguments name, in one of `SHAPES`.
 
     Args:
@@ -31,6 +39,7 @@ def dump(arguments: Sequence[str], output: Output, selection: Selection, shape: 
         selection: which events.
         shape: "tree", "json" or "json-lines".
         full: show long vectors, texts and events of a tree whole, and alike elements one by one.
+        spoken: the protocol that all messages are taken for; None: it is found out.
     """
     show, trees = SHAPES[shape], Trees(full)
     previous = ""
@@ -41,7 +50,7 @@ def dump(arguments: Sequence[str], output: Output, selection: Selection, shape: 
             if found.fault:
                 output.error(found.name, found.fault)
             else:
-                reading = read(found.data, strict=False, place=place_of(found.name, previous))
+                reading = read(found.data, strict=False, place=place_of(found.name, previous), spoken=spoken)
                 show(output, found, reading, selection, trees)
                 if reading.skipped:
                     output.remark(found.name, f"skipped fields of another schema: {', '.join(reading.skipped)}")

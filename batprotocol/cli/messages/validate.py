@@ -8,6 +8,7 @@ from itertools import groupby
 
 from batprotocol.capture.names import place_of
 from batprotocol.capture.sources import Found, messages
+from batprotocol.cli.protocols.reading import Spoken
 from batprotocol.cli.protocols.table import read
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import number_of, printable
@@ -15,12 +16,15 @@ from batprotocol.cli.terminal.text import number_of, printable
 __all__ = ["validate"]
 
 
-def validate(arguments: Sequence[str], output: Output, *, quiet: bool) -> None:
-    """Check the messages that these arguments name, and print a line for each good file unless told to be quiet."""
+def validate(arguments: Sequence[str], output: Output, *, quiet: bool, spoken: Spoken | None = None) -> None:
+    """Check the messages that these arguments name, and print a line for each good file unless told to be quiet.
+
+    All are taken for messages of the protocol that is spoken, if one is given.
+    """
     tallies: list[_Tally] = []
     with output.progress() as progress:
         for (_, path), group in groupby(messages(arguments), lambda found: (found.file, found.path)):
-            tally = _Tally(previous=tallies[-1].previous if tallies else "")
+            tally = _Tally(previous=tallies[-1].previous if tallies else "", spoken=spoken)
             for found in group:
                 tally.add(found, output)
                 progress.at(found.share)
@@ -43,13 +47,16 @@ class _Tally:
     events: int = 0
     last: str = ""
     previous: str = ""
+    spoken: Spoken | None = None
 
     def add(self, found: Found, output: Output) -> None:
         """Count one message, and report what is wrong with it."""
         self.messages += 1
         if found.remark:
             output.remark(found.path, found.remark)
-        reading = None if found.fault else read(found.data, strict=True, place=place_of(found.name, self.previous))
+        reading = None
+        if not found.fault:
+            reading = read(found.data, strict=True, place=place_of(found.name, self.previous), spoken=self.spoken)
         self.previous = found.name
         if reading is None or reading.fault is not None:
             self.faults += 1

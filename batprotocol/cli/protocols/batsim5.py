@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from batprotocol.capture.names import Place
 from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.errors import DecodeError
+from batprotocol.model import Direction
 from batprotocol.wire import decode, decode_binary, detect, frames, json
 
 if TYPE_CHECKING:
@@ -30,9 +31,29 @@ def _read(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
         _refuse_out_of_place(kind, place)
         reading = _READERS[kind](data, strict)
     except DecodeError as fault:
-        return Reading(BATSIM_5, kind, format=kind if kind in _FORMATS else "", fault=fault)
+        format = kind if kind in _FORMATS else ""
+        return Reading(BATSIM_5, kind, format=format, fault=fault, doubt=_other_age(kind, data, place))
     reading.doubt = _doubt(kind, data, place)
+    if not reading.doubt and (kind == "hello" or place.number == _BEGINNING or place.number is None):
+        reading.doubt = _other_age(kind, data, place)
     return reading
+
+
+_BEGINNING: Final = 2
+"""The number of the message that tells the platform, by which the age of a conversation is seen best."""
+_LARGEST: Final = 2**18
+"""No larger message is held against other schemas, which takes as long as reading it ten times."""
+
+
+def _other_age(kind: str, data: bytes, place: Place) -> str:
+    """Which other schemas a message fits that does not fit today's, or ""."""
+    if kind == "init" or len(data) > _LARGEST:
+        return ""
+    from batprotocol.schemas import other_ages
+
+    directions = {"b2e": Direction.BATSIM_TO_EDC, "e2b": Direction.EDC_TO_BATSIM}
+    direction = Direction.EDC_TO_BATSIM if kind == "hello" else directions.get(place.direction)
+    return other_ages(data[4:] if kind == "hello" else data, direction)
 
 
 def _refuse_out_of_place(kind: str, place: Place) -> None:

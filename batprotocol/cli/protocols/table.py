@@ -27,15 +27,16 @@ def protocol_of(data: bytes) -> tuple[Spoken, str]:
     return next((protocol, kind) for protocol, kind in found if kind is not None)
 
 
-def read(data: bytes, *, strict: bool, place: Place | None = None) -> Reading:
+def read(data: bytes, *, strict: bool, place: Place | None = None, spoken: Spoken | None = None) -> Reading:
     """Read a message or a handshake frame. Never raises because of what the bytes are.
 
     Args:
         data: the bytes.
         strict: a field that the schema does not have is a fault. False skips it.
         place: where in a conversation it is.
+        spoken: the protocol that it is taken for, whatever it looks like; None: it is found out.
     """
-    protocol, kind = protocol_of(data)
+    protocol, kind = protocol_of(data) if spoken is None else (spoken, spoken.detect(data) or "binary")
     return protocol.read(data, kind, strict, place or Place())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem
 
-from batprotocol.cli.parameters import completions, old_protocol, unknown
+from batprotocol.cli.parameters import complete_age, completions, old_protocol, unknown
 from batprotocol.cli.terminal.output import Output
 
 __all__ = ["policies", "rules", "schema"]
@@ -57,12 +57,62 @@ def _protocol(context: click.Context, parameter: click.Parameter, name: str | No
     help="An older protocol: 1.0 to 4.2, or text-0 to text-3; NAME is an event then, such as EXECUTE_JOB, or a stamp. "
     "Or fast; NAME is a message then, such as StartVM, or a part of one.",
 )
-def schema(name: str | None, protocol: str | None) -> None:
+@click.option(
+    "--diff",
+    metavar="OLD NEW",
+    nargs=2,
+    shell_complete=complete_age,
+    help="What differs between two schemas, and what becomes of messages. Each is an age (2021-10 to 2026-06) or file.",
+)
+@click.option(
+    "--describe",
+    "described",
+    metavar="AGE|FILE",
+    shell_complete=complete_age,
+    help="What differs in a schema from today's, as a short text that --schema reads from a .txt file.",
+)
+@click.option(
+    "--allow",
+    type=click.Choice(["fine", "default", "absent", "refused"]),
+    default="fine",
+    show_default=True,
+    help="With --diff: the exit status is 1 where anything worse can happen.",
+)
+@click.pass_context
+def schema(
+    context: click.Context,
+    name: str | None,
+    protocol: str | None,
+    diff: tuple[str, str] | None,
+    described: str | None,
+    allow: str,
+) -> None:
     """Show what the protocol's schema says of NAME: fields, types, defaults and comments.
 
     NAME is an event, table, enum or union, in upper or lower case. Without it, all names are listed.
+
+    With --diff, each difference comes with what happens on the wire at worst, when a peer of the old schema reads what
+    one of the new writes, and the reverse, in binary and in JSON. It is read as meant (fine), without a value (default,
+    absent), refused, or as something else (misread), which nothing tells.
+
+    \b
+    Examples:
+      batproto schema ExecuteJob
+      batproto schema --diff 2024-10 2026-06
+      batproto schema --allow absent --diff released.bfbs schema/batprotocol.fbs
     """
+    if (diff is not None) + (described is not None) + (name is not None or protocol is not None) > 1:
+        raise click.UsageError("one of NAME or --protocol, --diff and --describe is enough", context)
     output = Output()
+    if diff is not None:
+        from batprotocol.cli.reference.differences import show
+
+        context.exit(show(*diff, allow, output))
+    if described is not None:
+        from batprotocol import schemas
+
+        click.echo(schemas.described(schemas.read_schema(described), schemas.age(schemas.TODAY)), nl=False)
+        return
     if protocol == FAST:
         from batprotocol.cli.reference import fast as fast_schema
 

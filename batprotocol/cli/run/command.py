@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from batprotocol.cli.bridge.command import jobs_option, redis_option
-from batprotocol.cli.parameters import WithCommand, complete_scheduler, old_protocol, timeout_option
+from batprotocol.cli.parameters import WithCommand, complete_scheduler, old_protocol, schema_option, timeout_option
 
 __all__ = ["library", "run"]
 
@@ -54,6 +54,7 @@ def library(target: str, init: str, format: str, record: str | None, verbose: bo
     callback=old_protocol,
     help="Speak with a Batsim of an older version: 1.0 to 4.2, or text-0 to text-3 (ENDPOINT is unix:PATH then).",
 )
+@schema_option("Batsim speaks by")
 @redis_option
 @jobs_option
 @click.option("--pin", is_flag=True, help="Keep the scheduler and COMMAND on one core: twice as fast or more.")
@@ -70,6 +71,7 @@ def run(
     record: str | None,
     in_process: bool,
     protocol: str | None,
+    schema: str | None,
     redis: str | None,
     jobs: str | None,
     pin: bool,
@@ -108,7 +110,11 @@ def run(
             raise click.UsageError(f"{option} is for the socket, and with --in-process there is none", context)
         if protocol is not None:
             raise click.UsageError("a Batsim of an older protocol does not load schedulers: no --in-process", context)
+        if schema is not None:
+            raise click.UsageError("--schema is for the socket, and with --in-process there is none", context)
         context.exit(inside.run(target, command, pin, init=init or "", format=format, record=record, verbose=verbose))
+    if schema is not None and protocol is not None:
+        raise click.UsageError("--schema is for another age of today's protocol: no --protocol, then", context)
     from batprotocol.cli.run import over_socket as work
 
     status = work.run(
@@ -122,6 +128,7 @@ def run(
         verbose=verbose,
         command=command,
         protocol=protocol,
+        schema=schema,
         old={"redis": redis, "jobs": jobs},
     )
     context.exit(status)

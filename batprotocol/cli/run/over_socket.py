@@ -24,6 +24,7 @@ from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc import DEFAULT_ENDPOINT
 from batprotocol.edc.running import drive
 from batprotocol.errors import PeerGone
+from batprotocol.reflection import Schema
 from batprotocol.signals import Interrupts
 
 __all__ = ["run"]
@@ -41,6 +42,7 @@ def run(
     verbose: bool,
     command: Sequence[str],
     protocol: str | None = None,
+    schema: str | None = None,
     old: Mapping[str, Any] | None = None,
 ) -> int:
     """Run a scheduler, and the command that simulates for it if there is one; the exit status.
@@ -55,6 +57,7 @@ def run(
         pin: keep the scheduler and the command on one core.
         verbose: show all that the scheduler logs.
         protocol: the version of an older protocol that Batsim speaks, or None.
+        schema: that of a Batsim of another age, or None.
         old: where a Batsim that speaks text has its jobs; see `bridge.command`.
         command: the command and its arguments, with `{endpoint}` and `{init}` to be filled in; may be empty.
     """
@@ -66,6 +69,11 @@ def run(
         print(f"batproto: {remark}", file=sys.stderr)
     if pin:
         pinned()
+    spoken: str | Schema | None = protocol
+    if schema is not None:
+        from batprotocol.schemas import read_schema
+
+        spoken = read_schema(schema)
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
         status = 1
@@ -79,12 +87,14 @@ def run(
             wait = other.check if other else None
             try:
                 failure = None
-                if protocol is None:
+                if spoken is None:
                     failure = drive(
                         scheduler, bound, format, interrupts, init, DEFAULT_RULE_SET, timeout, record, ready, wait
                     )
                 else:
-                    drive_old(scheduler, bound, protocol, old or {}, interrupts, init, timeout, record, ready, wait)
+                    drive_old(
+                        scheduler, bound, spoken, old or {}, interrupts, init, timeout, record, ready, wait, format
+                    )
                 if other:
                     with telling_of_signals(interrupts, f"after the simulation: {other.name} is ended"):
                         status = other.status_in_the_end(interrupts)

@@ -7,7 +7,14 @@ from typing import Any
 import click
 
 from batprotocol.cli.bridge.command import old_options
-from batprotocol.cli.parameters import complete_rule_set, complete_scheduler, old_protocol, rule_set, timeout_option
+from batprotocol.cli.parameters import (
+    complete_rule_set,
+    complete_scheduler,
+    old_protocol,
+    rule_set,
+    schema_option,
+    timeout_option,
+)
 
 __all__ = ["simulate"]
 
@@ -58,6 +65,7 @@ __all__ = ["simulate"]
     callback=old_protocol,
     help="With --endpoint: simulate for a scheduler of that older version: 1.0 to 4.2, or text-0 to text-3.",
 )
+@schema_option("With --endpoint: speak by")
 @old_options
 @timeout_option
 @click.option("--init", metavar="TEXT", default="", help="Initialization data for the decision component.")
@@ -135,4 +143,6 @@ def simulate(
         )
     if options["protocol"] is not None and endpoint is None:
         raise click.UsageError("--protocol says what is spoken at an endpoint: give --endpoint, too", context)
+    if options["schema"] is not None and (endpoint is None or options["protocol"] is not None):
+        raise click.UsageError("--schema says by what is spoken at an --endpoint, without --protocol", context)
     context.exit(work.run(target, endpoint=endpoint, library=library, **options))

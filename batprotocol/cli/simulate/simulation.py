@@ -16,12 +16,13 @@ from typing import Any, TypeAlias
 from rich.console import Console
 
 from batprotocol import simulator
-from batprotocol.cli.bridge.ends import old_scheduler
+from batprotocol.cli.bridge.ends import old_scheduler, tell
 from batprotocol.cli.new.scheduler import example_scheduler
 from batprotocol.cli.run.scheduler import load, telling_whose_fault
 from batprotocol.cli.terminal.output import Output, ProgressBar
 from batprotocol.errors import InputError
 from batprotocol.model import Message
+from batprotocol.reflection import Schema
 from batprotocol.signals import Interrupts
 from batprotocol.simulator import (
     EXAMPLE_PLATFORM,
@@ -71,6 +72,7 @@ def run(
     verbose: bool,
     timeout: float | None = None,
     protocol: str | None = None,
+    schema: str | None = None,
     **old: Any,
 ) -> int:
     """Simulate, and print what came of it; the exit status.
@@ -99,6 +101,7 @@ def run(
         verbose: show all that the scheduler logs.
         timeout: seconds to wait for each answer of who listens at the endpoint, or None.
         protocol: the version of an older protocol that is spoken at the endpoint, or None.
+        schema: that of another age that is spoken there, or None.
         old: what the command line of an older Batsim decides on; see `bridge.command`.
     """
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
@@ -116,6 +119,11 @@ def run(
     hosts = _platform(
         platform, given, bool(workloads), energy, roles, master, _fewest(mmax, mmax_workload, given), host_limit
     )
+    spoken: str | Schema | None = protocol
+    if schema is not None:
+        from batprotocol.schemas import read_schema
+
+        spoken = read_schema(schema)
     prefix = None if output is None else os.path.join(output, "")
     with ExitStack() as stack:
         # It may wait for ever, and must be stoppable where SIGINT is inherited as ignored, too.
@@ -129,7 +137,7 @@ def run(
             result = simulate(
                 hosts,
                 given,
-                watched(_scheduler(stack, target, endpoint, library, timeout, protocol, old), meter),
+                watched(_scheduler(stack, target, endpoint, library, timeout, spoken, old), meter),
                 external_events=events,
                 energy=energy,
                 rules=rules,
@@ -181,12 +189,15 @@ def _scheduler(
     endpoint: str | None,
     library: str | None,
     timeout: float | None,
-    protocol: str | None,
+    protocol: str | Schema | None,
     old: Mapping[str, Any],
 ) -> Scheduler:
     """The decision component."""
     if endpoint is not None and protocol is not None:
-        return old_scheduler(stack, endpoint, protocol, old, timeout)
+        scheduler = old_scheduler(stack, endpoint, protocol, old, timeout)
+        if isinstance(protocol, Schema):
+            stack.callback(tell, [scheduler.report])
+        return scheduler
     if endpoint is not None:
         return stack.enter_context(simulator.connect(endpoint, timeout=timeout))
     if library is not None:

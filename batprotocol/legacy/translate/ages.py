@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from batprotocol._schema.description import SCHEMA
+from batprotocol.builder import PROTOCOL_VERSION
 from batprotocol.errors import DecodeError, EncodeError
 from batprotocol.legacy.translate.report import Report
 from batprotocol.model import Message
@@ -30,7 +31,8 @@ _NAMES: Final = {"ExternalDecisionComponentHelloEvent": "EDCHelloEvent"}
 _HELLO: Final = "BatsimHelloEvent"
 """With which Batsim introduced itself. Today it does so in SimulationBeginsEvent."""
 
-_UNKNOWN: Final = "unknown"
+_UNSAID: Final = {"batprotocol_version": PROTOCOL_VERSION, "batsim_version": "unknown"}
+"""What stands for Batsim's versions where it does not say them: all ages call themselves alike."""
 
 _TIMES: Final = {"Second": 1.0, "Millisecond": 0.001}
 
@@ -306,8 +308,9 @@ def _periodic(way: _Way, source: Table, tree: Record, target: Table, found: Reco
 
 
 def _next(now: float, period: float) -> float:
-    """The first multiple of the period after now."""
-    return (math.floor(now / period) + 1) * period
+    """The first multiple of the period after now; now, where doubles are too coarse to tell."""
+    count = now / period
+    return (math.floor(count) + 1) * period if count < 2**53 else now
 
 
 def _begins(way: _Way, source: Table, tree: Record, target: Table, found: Record) -> set[str]:
@@ -315,7 +318,7 @@ def _begins(way: _Way, source: Table, tree: Record, target: Table, found: Record
     versions = {"batprotocol_version", "batsim_version", "batsim_commit"}
     if versions <= _fields(target) and not versions & _fields(source):
         for name in sorted(versions):
-            value = way.hello.get(name) or (None if name == "batsim_commit" else _UNKNOWN)
+            value = way.hello.get(name) or _UNSAID.get(name)
             if value is not None:
                 found[name] = value
     elif versions & _fields(target):

@@ -1,0 +1,72 @@
+"""Batsim's flatbuffers by another schema, for the command: their bytes and frames -> what is in them.
+
+It must not know how the bytes were found. What reads them, the library knows.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from batprotocol.capture.names import Place
+from batprotocol.cli.protocols.batsim5 import BATSIM_5
+from batprotocol.cli.protocols.reading import Reading, Spoken
+from batprotocol.errors import DecodeError
+from batprotocol.schemas import Codec, read_schema
+from batprotocol.wire import detect, frames, json
+
+__all__ = ["aged"]
+
+_FORMATS = {"binary": "binary", "json": "JSON"}
+_JSON_BIT = 2
+
+
+def aged(source: str) -> Spoken:
+    """The protocol of a schema.
+
+    Args:
+        source: an age or a file, as `batprotocol.schemas.read_schema` takes it.
+
+    Raises:
+        InputError: there is no such schema.
+    """
+    codec = Codec(read_schema(source))
+
+    def read(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
+        flags, format, body = None, kind, data
+        if kind == "init":
+            try:
+                return Reading(spoken, "init", text=frames.decode_init(data))
+            except DecodeError as fault:
+                return Reading(spoken, "init", fault=fault)
+        if kind == "hello":
+            (flags,) = struct.unpack_from("<I", data)
+            format, body = "json" if flags & _JSON_BIT else "binary", data[4:]
+        skipped: list[str] = []
+        try:
+            if format == "json":
+                record = codec.from_json(body, strict=strict, skipped=skipped)
+            else:
+                record = codec.decode(body)
+        except DecodeError as fault:
+            tree = fault.partial if isinstance(fault.partial, dict) else None
+            offset = fault.offset
+            if kind == "hello" and offset is not None:
+                offset += 4
+            there = DecodeError(fault.reason, fault.path, offset, fault.partial)
+            return Reading(spoken, kind, flags=flags, format=format, fault=there, original=fault.partial, shown=tree)
+        return Reading(
+            spoken, kind, flags=flags, format=format, skipped=tuple(skipped), original=record, shown=record, other=""
+        )
+
+    def write(reading: Reading, to: str, indent: int | None) -> bytes:
+        if to not in _FORMATS:
+            raise DecodeError(f"this protocol has no {to}: it can be converted to binary or json")
+        if reading.kind == "hello":
+            body = codec.encode(reading.original) if to == "binary" else json.text(reading.original).encode() + b"\0"
+            return struct.pack("<I", frames.FLAGS[to]) + body
+        if to == "json":
+            return json.text(reading.original, indent).encode() + b"\n"
+        return codec.encode(reading.original)
+
+    spoken = BATSIM_5._replace(name=f"Batsim 5 by {source}", detect=detect, read=read, write=write)
+    return spoken
