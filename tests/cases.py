@@ -123,6 +123,9 @@ CASES = {
     "event.not-implemented": Case(talk(TriggerProbeEvent(probe_id="watts")), talk(StopProbeEvent(probe_id="watts"))),
     "event.out-of-phase": Case(talk([], begins()), talk([])),
     "simulation.not-begun": Case(["", HELLO, Message(1.0)], ["", HELLO, BEGINS]),
+    "simulation.version": Case(
+        talk(begin=begins(batprotocol_version="0.2.0")), talk(begin=begins(batprotocol_version="0.1.0"))
+    ),
     "simulation.host-count": Case(talk(begin=begins(host_number=4)), talk(begin=begins(host_number=5))),
     "simulation.host-ids": Case(
         talk(begin=begins(computation_hosts=(host(0), host(1), host(2), host(5)))),

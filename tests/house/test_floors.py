@@ -33,6 +33,7 @@ FLOORS = {
     "files": 4.25,
     "recording": 4.5,  # it opens files, for all that is above
     "engines": 4.5,  # it starts processes, for those who run many things
+    "schemas": 4.6,
     "methods": 4.5,
     "signals": 4.5,
     "sockets": 4.5,
