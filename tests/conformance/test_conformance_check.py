@@ -149,6 +149,7 @@ def test_the_report_knows_all_rules_that_can_be_broken() -> None:
         "simulation.host-count",
         "simulation.host-ids",
         "simulation.not-begun",
+        "simulation.version",
         "static.external-late",
         "static.twice",
         "time.backwards",
