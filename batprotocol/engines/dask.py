@@ -209,4 +209,4 @@ def _call(function: str, seconds: float, memory: int, argument: Any, names: list
     ended = child.call(argument, dict(zip(names, shared, strict=True)), seconds)
     if not ended.lost:
         idle.append(child)
-    return ended._replace(place=f"{ended.place} ({get_worker().name})")
+    return ended._replace(place=f"{ended.place}, worker {get_worker().name}")

@@ -45,6 +45,7 @@ class Progress(msgspec.Struct):
         seconds: of real time since it began.
         error: the sentence of the last one that failed, or "".
         run: that run, or None.
+        place: where it ran, if that was not in a process of this machine, or "".
     """
 
     total: int
@@ -54,6 +55,7 @@ class Progress(msgspec.Struct):
     seconds: float = 0.0
     error: str = ""
     run: Run | None = None
+    place: str = ""
 
     @property
     def rate(self) -> float:
@@ -285,7 +287,7 @@ class _Loop:
         """How a run ended; None if its process died, and it is tried once more."""
         if not ended.lost:
             outcome: Outcome = ended.value
-            return outcome
+            return msgspec.structs.replace(outcome, place=ended.place if self._engine.is_remote else "")
         attempt = self._attempts[ended.number] = self._attempts.get(ended.number, 0) + 1
         late = "took more than" in ended.lost
         if attempt < _ATTEMPTS and not late:
@@ -296,6 +298,7 @@ class _Loop:
             kind="time" if late else "died",
             error=f"it took more than {self._limits.seconds:g} s" if late else ended.lost,
             traceback=ended.printed,
+            place=ended.place if self._engine.is_remote else "",
         )
 
     def _keep(self, found: Sequence[tuple[Run, Outcome]]) -> None:
@@ -308,5 +311,5 @@ class _Loop:
                 self._progress.done += 1
             else:
                 self._progress.failed += 1
-                self._progress.error, self._progress.run = outcome.error, run
+                self._progress.error, self._progress.run, self._progress.place = outcome.error, run, outcome.place
                 self._tell(self._progress)

@@ -105,7 +105,8 @@ class _Teller:
             self._failed = progress.failed
             self._reasons[progress.error] += 1
             if self._reasons[progress.error] == 1 and len(self._reasons) <= _TOLD:
-                self._output.remark(str(progress.run), progress.error)
+                where = f" on {progress.place}" if progress.place else ""
+                self._output.remark(f"{progress.run}{where}", progress.error)
         failed = f", {progress.failed:,} failed" if progress.failed else ""
         share = (progress.total - progress.left) / max(progress.total, 1)
         text = f"{progress.total - progress.left:,} of {progress.total:,} runs{failed}, {progress.rate:.3g}/s"
