@@ -6,6 +6,7 @@ Whatever happens to this process, the runs that are in the store stay there, and
 from __future__ import annotations
 
 import os
+import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -181,7 +182,7 @@ class Study:
             states = opened.states()
             again = (None, FAILED) if retry_failed else (None,)
             todo = [run for run in runs if states.get(run.key) in again]
-            todo = list({run.key: run for run in todo}.values())
+            todo = _in_turn(list({run.key: run for run in todo}.values()), opened.others)
             progress = Progress(total=len({run.key for run in runs}))
             progress.there = progress.total - len(todo)
             if on_progress is not None:
@@ -195,7 +196,7 @@ class Study:
                     else DaskEngine(FUNCTION, dask, seconds=seconds, memory=limits.memory)
                 )
                 try:
-                    _Loop(engine, opened, limits, files, progress, on_progress).run(todo)
+                    _Loop(engine, opened, limits, files, progress, on_progress, states).run(todo)
                 finally:
                     engine.close()
             return opened.rows_of(runs)
@@ -232,6 +233,15 @@ def _count(processes: int | None, runs: int) -> int:
     return min(processes or cores(), runs)
 
 
+def _in_turn(runs: list[Run], others: int) -> list[Run]:
+    """The order in which they are run. A second program begins at the end, and meets the first one in the middle."""
+    if others == 1:
+        runs.reverse()
+    elif others:
+        random.shuffle(runs)
+    return runs
+
+
 class _Loop:
     """Gives runs to an engine, and what came of them to a store."""
 
@@ -243,7 +253,9 @@ class _Loop:
         files: Mapping[str, Files],
         progress: Progress,
         on_progress: Callable[[Progress], None] | None,
+        states: Mapping[str, str],
     ) -> None:
+        self._states = states
         self._engine = engine
         self._store = store
         self._limits = limits
@@ -260,10 +272,15 @@ class _Loop:
         under_way = 0
         while following < len(runs) or under_way:
             room = max(self._engine.places, 1) * _BEFOREHAND - under_way
-            for number in range(following, min(following + room, len(runs))):
-                self._submit(number, runs[number])
+            while room > 0 and following < len(runs):
+                run = runs[following]
+                if run.key not in self._states and self._store.has(run.key):  # another program was faster
+                    self._progress.there += 1
+                else:
+                    self._submit(following, run)
+                    under_way += 1
+                    room -= 1
                 following += 1
-                under_way += 1
             ended = self._engine.wait(_LOOK_SECONDS)
             found = []
             for each in ended:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import subprocess
 import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import BATPROTO, ENVIRONMENT, PATIENCE
 
 from batprotocol.errors import StudyError
 from batprotocol.policies.names import named
@@ -255,6 +258,21 @@ def test_a_store_that_was_killed_goes_on(killed: str, tmp_path: Path) -> None:
     assert [(row.key, row.metrics) for row in again] == [(row.key, row.metrics) for row in rows]
     if killed == "folder":
         assert contents(again[0].folder) == contents(str(tmp_path / "away"))
+
+
+def test_two_programs_on_one_store(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text('scheduler = "fcfs"\nworkload = "lublin:16?jobs=15"\nseed = "0-9"\n')
+    command = [*BATPROTO, "study", "run", str(tmp_path / "study.toml"), "-s", str(tmp_path / "store"), "-j", "1"]
+    programs = [subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    said = [program.communicate(timeout=PATIENCE)[0] for program in programs]
+    assert [program.returncode for program in programs] == [0, 0, 0]
+    counts = [re.fullmatch(r"10 runs: (\d+) done, 0 failed.*\n", each) for each in said]
+    assert all(counts)
+    with Store(tmp_path / "store") as store:
+        assert len(store.rows(all=True)) == len(store.rows()) == 10
+    alone = Study.read(tmp_path / "study.toml").run(tmp_path / "alone")
+    for row in Study.read(tmp_path / "study.toml").rows(tmp_path / "store"):
+        assert contents(row.folder) == contents(next(each.folder for each in alone if each.key == row.key))
 
 
 def test_stores_are_merged(tmp_path: Path) -> None:

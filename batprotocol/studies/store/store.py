@@ -56,6 +56,8 @@ class Store:
 
     def __init__(self, path: str | os.PathLike[str], *, writes: bool = False) -> None:
         self.path = os.fspath(path)
+        self.others = 0
+        """How many programs wrote to it already when it was opened."""
         self._lock: int | None = None
         self._unfinished = ""
         self._expect_store(writes)
@@ -88,9 +90,11 @@ class Store:
         for name in os.listdir(parent):
             folder = os.path.join(parent, name)
             lock = _locked(folder)
-            if lock is not None:
-                shutil.rmtree(folder, ignore_errors=True)
-                os.close(lock)
+            if lock is None:
+                self.others += 1
+                continue
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(lock)
         while True:
             self._unfinished = os.path.join(parent, uuid.uuid4().hex)
             os.mkdir(self._unfinished)
@@ -132,6 +136,10 @@ class Store:
     def folder(self, key: str) -> str:
         """The folder of a run."""
         return os.path.join(self.path, _RUNS, key[:2], key)
+
+    def has(self, key: str) -> bool:
+        """Whether a run is there, of whoever."""
+        return os.path.isdir(self.folder(key))
 
     def states(self) -> dict[str, str]:
         """The states of all runs that are there, by their keys."""
