@@ -13,6 +13,7 @@ import playback
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import ROOT
 
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
@@ -255,6 +256,14 @@ def test_each_metric_has_a_flat_name() -> None:
         "nb_jobs",
         "nb_rejected",
     }
+
+
+def test_no_metric_is_forgotten() -> None:
+    """Who adds one to `Metrics` is told where else it belongs."""
+    fields = {"tau", "classes"} | {metric.path.partition(".")[0] for metric in METRICS.values()}
+    assert set(Metrics.__struct_fields__) <= fields, "batprotocol/simulator/results/catalogue.py: add it"
+    page = (ROOT / "docs" / "simulation.md").read_text()
+    assert [name for name in fields - {"tau"} if f"`{name}`" not in page] == [], "docs/simulation.md: add it"
 
 
 def test_unknown_metrics_are_refused() -> None:

@@ -165,6 +165,21 @@ def test_axes_that_are_not_in_a_table_are_told() -> None:
     assert table(results, metric="utilisation", where={"log": ["X"], "seed": [0, "1.0"]}).over == {"seed": 2}
 
 
+def test_texts_with_commas_are_several_values_unless_there_is_one() -> None:
+    names = ("easy=fcfs,no-spare", "easy", "fcfs")
+    results = [PlainRow({"scheduler": name}, {"utilisation": 0.5}) for name in names]
+    for text, expected in {names[0]: (names[0],), "fcfs,easy": ("easy", "fcfs")}.items():
+        assert table(results, metric="utilisation", where={"scheduler": [text]}).rows == expected
+
+
+def test_what_has_failed_throughout_is_shown() -> None:
+    results = [PlainRow({"scheduler": "a", "seed": seed}, {"utilisation": 0.5}) for seed in range(2)]
+    results += [PlainRow({"scheduler": "b", "seed": seed}) for seed in range(2)]
+    for baseline in (None, "a"):
+        shown = str(table(results, metric="utilisation", baseline=baseline)).splitlines()[2]
+        assert shown.split() == ["b", "-", "(n=0)"]
+
+
 def test_rows_without_an_axis_are_shown_as_such() -> None:
     results = [
         PlainRow({"scheduler": "a"}, {"utilisation": 0.5}),

@@ -23,10 +23,10 @@ def _wanted(context: click.Context, parameter: click.Parameter, given: tuple[str
     """The values to look at, by their axes."""
     found: dict[str, list[str]] = {}
     for each in given:
-        axis, equals, values = each.partition("=")
+        axis, equals, value = each.partition("=")
         if not axis or not equals:
             raise click.BadParameter(f"expected AXIS=VALUE or AXIS=VALUE,VALUE, got {each!r}", context, parameter)
-        found.setdefault(axis, []).extend(values.split(","))
+        found.setdefault(axis, []).append(value)
     return found
 
 

@@ -63,6 +63,11 @@ class JobTimes(NamedTuple):
         """Seconds from its start to its end."""
         return self.finish - self.start
 
+    def within(self, begin: float, end: float) -> JobTimes:
+        """As much of it as is in this time."""
+        submission, start, finish = (min(max(time, begin), end) for time in self[:3])
+        return JobTimes(submission, start, finish, self.hosts, self.name)
+
 
 class Metrics(msgspec.Struct, frozen=True, kw_only=True):
     """What a simulation came to, in the metrics of the field.
@@ -192,7 +197,7 @@ def measured(
         name = f"{row.workload_name}!{row.job_id}"
         jobs.append(JobTimes(row.submission_time, row.starting_time, finish, row.host_count, name))
     time = _Time.between(jobs, rejected, warm_up, cool_down)
-    counted = [job for job in jobs if time.has(job.submission)]
+    counted = jobs if time.is_whole else [job for job in jobs if time.has(job.submission)]
     classes: dict[str, Metrics] = {}
     if wide is not None and long is not None:
         for name in CLASSES:
@@ -223,6 +228,11 @@ class _Time(NamedTuple):
         first, last = min(submissions), max(submissions)
         span = last - first
         return cls(first + warm_up * span if warm_up else None, last - cool_down * span if cool_down else None)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is left out."""
+        return self.begin is None and self.end is None
 
     def has(self, submission: float) -> bool:
         """Whether what is submitted then counts."""
@@ -255,8 +265,8 @@ def _of(
     def over(value: Callable[[JobTimes], float]) -> Distribution:
         return Distribution.of(map(value, jobs))
 
-    inside = [job for job in running if job.finish > begin and job.submission < end] if makespan else []
-    busy = math.fsum(job.hosts * max(0.0, min(job.finish, end) - max(job.start, begin)) for job in inside)
+    inside = running if time.is_whole else [job.within(begin, end) for job in running]
+    ended = len(running) if time.is_whole else sum(begin < job.finish <= end for job in running)
     return Metrics(
         nb_jobs=len(jobs),
         nb_rejected=rejected,
@@ -268,24 +278,23 @@ def _of(
             lambda job: per_processor_bounded_slowdown(job.turnaround, job.runtime, job.hosts, tau)
         ),
         tau=tau,
-        utilisation=busy / capacity if capacity else 0.0,
-        loss_of_capacity=_lost(inside, hosts, begin, end) / capacity if capacity else 0.0,
+        utilisation=math.fsum(job.hosts * job.runtime for job in inside) / capacity if capacity else 0.0,
+        loss_of_capacity=_lost(inside, hosts) / capacity if capacity else 0.0,
         makespan=makespan,
-        throughput=sum(job.finish <= end for job in inside) / makespan if makespan else 0.0,
+        throughput=ended / makespan if makespan else 0.0,
         fairness=None if users is None else _fairness(jobs, bounded, users),
         consumed_joules=consumed_joules,
         classes=classes,
     )
 
 
-def _lost(jobs: Sequence[JobTimes], hosts: int, begin: float, end: float) -> float:
-    """The host-seconds in a time that were idle while jobs were waiting."""
+def _lost(jobs: Sequence[JobTimes], hosts: int) -> float:
+    """The host-seconds that were idle while jobs were waiting."""
     changes: dict[float, tuple[int, int]] = {}
     for job in jobs:
-        for moment, waits, uses in ((job.submission, 1, 0), (job.start, -1, job.hosts), (job.finish, 0, -job.hosts)):
-            moment = min(max(moment, begin), end)
-            before = changes.get(moment, (0, 0))
-            changes[moment] = before[0] + waits, before[1] + uses
+        for time, waiting, busy in ((job.submission, 1, 0), (job.start, -1, job.hosts), (job.finish, 0, -job.hosts)):
+            before = changes.get(time, (0, 0))
+            changes[time] = before[0] + waiting, before[1] + busy
     lost: list[float] = []
     waiting = busy = 0
     last = 0.0

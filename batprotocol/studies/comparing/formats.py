@@ -10,6 +10,7 @@ import html
 import io
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -48,8 +49,8 @@ _LATEX: Final = {
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
-    "−": "$-$",
 }
+_MINUS: Final = re.compile(r"-(?=[0-9])")
 _MARKDOWN: Final = {character: f"\\{character}" for character in "\\`*_|<>[]"}
 
 
@@ -106,15 +107,18 @@ def as_markdown(grid: Grid) -> str:
 def as_latex(grid: Grid) -> str:
     """The table as LaTeX has it, with the rules of `booktabs`."""
 
-    def shown(entry: Entry) -> str:
+    def shown(entry: Entry, is_number: bool = False) -> str:
         text = _escaped(printable(entry.text), _LATEX)
+        if is_number:
+            text = _MINUS.sub("$-$", text)
         return rf"\textbf{{{text}}}" if entry.bold else text
 
     columns = "l" * min(grid.texts, len(grid.header)) + "r" * max(0, len(grid.header) - grid.texts)
     lines = [rf"% {printable(grid.caption)}", r"% needs \usepackage{booktabs}"] if grid.caption else []
     lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
     lines += [" & ".join(shown(Entry(name)) for name in grid.header) + r" \\", r"\midrule"]
-    lines += [" & ".join(map(shown, row)) + r" \\" for row in grid.rows]
+    for row in grid.rows:
+        lines.append(" & ".join(shown(entry, place >= grid.texts) for place, entry in enumerate(row)) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 
 

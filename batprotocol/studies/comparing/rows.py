@@ -144,15 +144,26 @@ def _number(text: str) -> float | None:
 def select(rows: Iterable[_Row], where: Mapping[str, Iterable[object]]) -> list[_Row]:
     """The rows with one of these values on each of these axes.
 
+    Args:
+        rows: the rows.
+        where: the values by their axes, as they are or as texts; `"0.8,1.0"` is two, unless there is such a value.
+
     Raises:
         InputError: there is no such axis, or no such value on it.
     """
     kept = list(rows)
     axes = axes_of(kept)
     for axis, values in where.items():
-        wanted = {value_of(axes, axis, value) for value in values}
+        wanted = {each for value in values for each in _values_of(axes, axis, value)}
         kept = [row for row in kept if label(row.axes.get(axis)) in wanted]
     return kept
+
+
+def _values_of(axes: Mapping[str, Sequence[str]], axis: str, given: object) -> list[str]:
+    """The label of a value, or those of several with commas between them."""
+    if not isinstance(given, str) or "," not in given or given in axes[expect_axis(axes, axis)]:
+        return [value_of(axes, axis, given)]
+    return [value_of(axes, axis, part) for part in given.split(",")]
 
 
 def select_one(rows: Iterable[_Row], where: Mapping[str, Iterable[object]]) -> _Row:
