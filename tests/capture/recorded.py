@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+import pytest
 from support import DATA, SHARED, files_of, read_run, runs
 
 from batprotocol import Message
@@ -50,3 +52,11 @@ def jobs_csv(archive: Path) -> dict[str, dict[str, str]] | None:
     if data is None:
         return None
     return {f"{row['workload_name']}!{row['job_id']}": row for row in csv.DictReader(io.StringIO(data.decode()))}
+
+
+def some_of(paths: Sequence[Path], every: int) -> list[Any]:
+    """Parameters for each so many of these runs; the others are left to those who have minutes."""
+    return [
+        pytest.param(path, id=path.name, marks=[pytest.mark.minutes] if number % every else [])
+        for number, path in enumerate(paths)
+    ]

@@ -210,7 +210,7 @@ ANYWHERE = ("CreateProbe", "Execute", "Kill", "Call", "Reject", "Turn", "Change"
 
 
 @given(st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_an_event_less_or_more_is_found_wherever_it_is(data: st.DataObject) -> None:
     run = run_of(data.draw(st.sampled_from([CLUSTER, ENERGY, REGISTRATION, ON_OFF, PSTATES, "plan__calls"])))
     events = [each for each in every(run, object) if type(each[2]).__name__.startswith(ANYWHERE)]

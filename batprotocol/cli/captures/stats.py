@@ -74,8 +74,12 @@ def _moment(time: float | None) -> str:
 
 def _distributed(values: Distribution, unit: str, factor: float = 1.0) -> str:
     names = (("mean", "mean"), ("median", "median"), ("p90", "90 %"), ("p99", "99 %"), ("max", "at most"))
-    parts = (f"{text} {getattr(values, name) * factor:,.4g}" for name, text in names)
+    parts = (f"{text} {_number(getattr(values, name) * factor)}" for name, text in names)
     return f"{', '.join(parts)} {unit}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
 def _jobs(jobs: JobStatistics, hosts: int | None) -> Node:
