@@ -169,6 +169,18 @@ def test_replay_over_a_socket() -> None:
 
 
 @pytest.mark.slow
+def test_who_waits_at_an_endpoint_is_told_that_it_is_over(tmp_path: Path) -> None:
+    """However early the replay ends: here, with the hello."""
+    endpoint = f"ipc://{tmp_path}/edc.sock"
+    serve = [*PROGRAM, "run", f"{SAVER}:PowerSaver", "--endpoint", endpoint]
+    with subprocess.Popen(serve, env=ENVIRONMENT, stderr=subprocess.DEVNULL) as waiting:
+        done = replayed(POWER, "--edc", endpoint)
+        assert done.returncode == 1
+        assert "different in message 1 " in done.stdout
+        assert waiting.wait(30) == 0
+
+
+@pytest.mark.slow
 def test_a_program_that_dies_is_told(tmp_path: Path) -> None:
     done = replayed(POWER, "--", sys.executable, "-c", "import sys; sys.exit(3)", "{endpoint}")
     assert (done.returncode, done.stdout) == (1, "")

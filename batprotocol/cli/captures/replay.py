@@ -128,8 +128,8 @@ class _Counted:
 
     def dismiss(self) -> None:
         """Nothing more is to come: who serves one simulation after the other can go on to the next one."""
-        asked = self.asked
-        if asked is not None and not any(isinstance(event, SimulationEndsEvent) for event in asked.events):
+        asked = self.asked or Message(0.0)
+        if not any(isinstance(event, SimulationEndsEvent) for event in asked.events):
             with suppress(ProtocolError, Ended):
                 self.answer(Message(asked.now, (SimulationEndsEvent(timestamp=asked.now),)))
 
