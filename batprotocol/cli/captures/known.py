@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from batprotocol.capture import Knowledge
 from batprotocol.cli.messages.tree import Node
 from batprotocol.cli.terminal.text import Piece, number_of, printable
-from batprotocol.model import FinitePeriodNumber, OneShot, TemporalTrigger, TimeUnit
+from batprotocol.model import FinitePeriodNumber, Job, OneShot, TemporalTrigger, TimeUnit
 
 __all__ = ["SHOWN", "lines_of", "seconds"]
 
@@ -102,10 +102,9 @@ def seconds(value: float) -> str:
     return f"{value:,.6g} s"
 
 
-def _asks(job: object) -> str:
-    size, walltime = getattr(job, "resource_request", 0), getattr(job, "walltime", None)
-    limit = "" if walltime is None else f", {walltime:g} s at most"
-    return f"{number_of(size, 'host')}{limit}"
+def _asks(job: Job) -> str:
+    limit = "" if job.walltime is None else f", {job.walltime:g} s at most"
+    return f"{number_of(job.resource_request, 'host')}{limit}"
 
 
 def _when(trigger: TemporalTrigger) -> str:

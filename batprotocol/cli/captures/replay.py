@@ -67,7 +67,7 @@ def run(
         stack.enter_context(stack.enter_context(Interrupts()).immediately())
         target = who[0] if len(who) == 1 and edc is None and library is None and is_scheduler(who[0]) else ""
         with telling_whose_fault(target or "the decision component"):
-            component = _Counted(_component(stack, target, who, edc, library, timeout))
+            component = _Counted(*_component(stack, target, who, edc, library, timeout))
             try:
                 found = replay(recording, component, in_effect=in_effect, tolerance=tolerance, init=init)
             except RuleViolation as error:
@@ -91,30 +91,29 @@ def is_scheduler(text: str) -> bool:
 
 def _component(
     stack: ExitStack, target: str, who: Sequence[str], edc: str | None, library: str | None, timeout: float | None
-) -> Asked:
-    """Who replies."""
+) -> tuple[Asked, Command | None]:
+    """Who replies, and the program that was started for that."""
     if target:
-        return Together(load(target)())
+        return Together(load(target)()), None
     if library is not None:
-        return stack.enter_context(LibraryComponent(library))
+        return stack.enter_context(LibraryComponent(library)), None
     if not who:
         assert edc is not None
-        return stack.enter_context(RemoteComponent(edc, timeout=timeout))
+        return stack.enter_context(RemoteComponent(edc, timeout=timeout)), None
     endpoint = edc or stack.enter_context(private_endpoint())
     if "*" in endpoint:
         raise click.UsageError("there are no private endpoints on this system: give one with --edc")
     program = stack.enter_context(Command(who, ""))
     program.start(endpoint)
-    component = RemoteComponent(endpoint, timeout=timeout, on_wait=program.check)
-    component.program = program  # type: ignore[attr-defined]
-    return stack.enter_context(component)
+    return stack.enter_context(RemoteComponent(endpoint, timeout=timeout, on_wait=program.check)), program
 
 
 class _Counted:
     """A decision component, and what it was asked last."""
 
-    def __init__(self, component: Asked) -> None:
+    def __init__(self, component: Asked, program: Command | None) -> None:
         self.component = component
+        self.program = program
         self.number = 0
         self.asked: Message | None = None
 
@@ -135,8 +134,8 @@ class _Counted:
 
 
 def _end_of(error: Exception, component: _Counted) -> str:
-    program = getattr(component.component, "program", None)
-    if isinstance(program, Command) and (isinstance(error, Ended) or program.ends_within(0.2)):
+    program = component.program
+    if program is not None and (isinstance(error, Ended) or program.ends_within(0.2)):
         return f"{program.name} {program.end}"
     return str(error)
 
