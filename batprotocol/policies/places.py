@@ -23,6 +23,9 @@ __all__ = [
     "Zones",
 ]
 
+_MOST_JOBS = 100
+"""A host can be shared by so many: the more there may be, the longer it takes to find the one that has the fewest."""
+
 
 class Place:
     """Which hosts a job gets. To make one, derive, and write `take`; `room` too, if not any hosts will do.
@@ -193,7 +196,7 @@ class Shared(Place):
     different ones when its time has come, and start later than at its reservation.
 
     Args:
-        share: how many jobs can have a host, >= 1.
+        share: how many jobs can have a host, 1 to 100.
     """
 
     name = "shared"
@@ -201,8 +204,8 @@ class Shared(Place):
     source = "Slurm, Sharing Consumable Resources (OverSubscribe=FORCE)"
 
     def __init__(self, share: int = 2) -> None:
-        if share < 1:
-            raise ValueError(f"expected a share >= 1, got {share}")
+        if not 1 <= share <= _MOST_JOBS:
+            raise ValueError(f"expected a share from 1 to {_MOST_JOBS}, got {share}")
         self.share = share
         self._having: list[Hosts] = []  # the hosts that no job has, those that one has, ...
         self._used = self._full = 0
@@ -228,12 +231,12 @@ class Shared(Place):
     def give_back(self, hosts: FrozenHosts, free: Hosts) -> FrozenHosts:
         idle = Hosts().take(0)
         for jobs in range(1, self.share + 1):
-            idle_or_not = self._move(hosts, jobs, jobs - 1)
+            moved = self._move(hosts, jobs, jobs - 1)
             if jobs == 1:
-                idle = idle_or_not
+                idle = moved
             if jobs == self.share:
-                free.give_back(idle_or_not)
-                self._full -= idle_or_not.size
+                free.give_back(moved)
+                self._full -= moved.size
         self._used -= hosts.size
         return idle
 

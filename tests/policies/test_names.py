@@ -9,7 +9,7 @@ from commands import run_here
 
 from batprotocol.edc.loading import load
 from batprotocol.errors import SchedulerError
-from batprotocol.policies import EASY, PARTS, Greedy, MeanOfLast, PolicyNameError, by_name, is_name, named
+from batprotocol.policies import EASY, PARTS, Conservative, Greedy, MeanOfLast, PolicyNameError, by_name, is_name, named
 
 WITHOUT_ENGINE = True
 
@@ -40,6 +40,11 @@ def test_parts_take_options() -> None:
     assert isinstance(policy.walltimes, MeanOfLast)
     assert policy.walltimes.count == 3
     assert (policy.keeps, policy.each, policy.resolution) == (True, True, 1.0)
+    shared, depth = named("shared=3+conservative=20")(), named("conservative")().backfilling
+    assert shared.hosts.share == 3
+    assert isinstance(shared.backfilling, Conservative)
+    assert isinstance(depth, Conservative)
+    assert (shared.backfilling.depth, depth.depth) == (20, None)
     greedy = named("greedy=sjf")().backfilling
     assert isinstance(greedy, Greedy)
     assert greedy.order is not None
@@ -61,6 +66,10 @@ def test_parts_take_options() -> None:
         ("multifactor=1,2,3,4", "at most three weights"),
         ("multifactor=-1", "expected oldest > 0"),
         ("each+each", "exclude one another"),
+        ("shared=0", "expected a whole number >= 1"),
+        ("shared=101", "expected a share from 1 to 100, got 101"),
+        ("shared+first", "exclude one another"),
+        ("conservative=-1", "expected a whole number >= 0"),
     ],
 )
 def test_what_is_wrong_with_a_name_is_told(name: str, why: str) -> None:
