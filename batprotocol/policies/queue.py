@@ -110,11 +110,10 @@ class _Cells:
 
 
 def _class(number: float) -> float:
-    """Two classes for each doubling."""
+    """One class for each doubling: with more of them, more bounds would be computed, with fewer, more keys."""
     if number < 1 or number == math.inf:
         return 0.0 if number < 1 else number
-    power = math.frexp(number)[1]
-    return power + 0.5 if number >= 1.5 * 2.0 ** (power - 1) else float(power)
+    return math.frexp(number)[1]
 
 
 class Ranking:
