@@ -194,6 +194,12 @@ pass_through(const Block *block, long long size, double seconds, double *begin)
         }
         start = ++at;
     }
+    if (times[count - 1] - times[0] < seconds) { /* no gap lies in here: it can only begin behind the last that is less */
+        for (at = count; free[at - 1] >= needed; at--) {
+        }
+        *begin = at < count ? times[at] : -1.0;
+        return -1.0;
+    }
     for (; at < count; at++) {
         int missing = free[at] < needed;
         if (missing & (times[at] - times[start] >= seconds)) {
