@@ -48,6 +48,13 @@ class Mistaken(Order):
         return -self._order.priority(job.size, job.walltime, -1 - job.submitted)
 
 
+class PublishedUnicep(Unicep):
+    """UNICEP as it was published: for jobs for one host, the logarithm is all but 0, and not that of 2."""
+
+    def priority(self, size: int, walltime: float, waited: float) -> float:
+        return (waited + 1e-15) / (math.log2(size + 1e-15) * walltime)
+
+
 ORDERS: dict[str, Callable[[], Order]] = {
     "FCFS": FCFS,
     "SJF": SJF,
@@ -57,7 +64,7 @@ ORDERS: dict[str, Callable[[], Order]] = {
     "F3": F3,
     "F4": F4,
     "WFP3": lambda: Mistaken(WFP3()),
-    "UNI": lambda: Mistaken(Unicep()),
+    "UNI": lambda: Mistaken(PublishedUnicep()),
     "WFP3_fixed": WFP3,
     "UNI_fixed": Unicep,
 }

@@ -16,7 +16,7 @@ from batprotocol.simulator import Workload, platform_for, simulate
 WITHOUT_ENGINE = True
 
 ROWS = list(rows())
-SOME = [row for row in ROWS if row.policy in ("WFP3", "F2", "WFP3_fixed")]
+SOME = [row for row in ROWS if row.policy in ("WFP3", "UNI", "F2", "UNI_fixed")]
 
 
 @cache
