@@ -22,7 +22,7 @@ from batprotocol.legacy.text.framing import Stream, decode_frame, encode_frame
 from batprotocol.legacy.text.stamps import STAMPS, Stamp
 
 WITHOUT_ENGINE = True
-MUTATIONS = int(os.environ.get("TEXT_MUTATIONS", "5000"))
+MUTATIONS = int(os.environ.get("TEXT_MUTATIONS", "2000"))
 EXAMPLES = re.findall(r"^ +([0-9]+:[0-9].*)$", (KEPT / "legacy-text-protocol.md").read_text(), re.MULTILINE)
 LETTERS = {stamp.letter: stamp for stamp in STAMPS}
 UNKNOWN_THEN = [
