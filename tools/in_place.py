@@ -8,10 +8,22 @@ from __future__ import annotations
 import os
 import sysconfig
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-__all__ = ["ACTIONS", "COPIER", "ENGINE", "LIBRARY", "LINK", "MODULES", "POOL", "PROFILE", "place_compiled"]
+__all__ = [
+    "ACTIONS",
+    "COPIER",
+    "ENGINE",
+    "LIBRARY",
+    "LINK",
+    "MODULES",
+    "POOL",
+    "PROFILE",
+    "leave_only",
+    "place_compiled",
+]
 
 ENGINE: Final = "batprotocol/wire/_native"
 LINK: Final = "batprotocol/sockets/_link"
@@ -48,3 +60,14 @@ def place_compiled(wheel: Path, root: Path, suffix: str | None = None) -> list[s
             new.write_bytes(archive.read(name))
             os.replace(new, target)  # a process that has the old one loaded keeps it
     return missing
+
+
+def leave_only(folder: Path, kept: Iterable[str], ending: str) -> None:
+    """Take away what an older build has left in a folder: files with this ending that are not among those kept.
+
+    setuptools puts all that it finds there into the wheel, such as a module whose source is gone.
+    """
+    paths = {Path(each).resolve() for each in kept}
+    for path in folder.rglob(f"*{ending}"):
+        if path.resolve() not in paths:
+            path.unlink()

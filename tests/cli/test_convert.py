@@ -22,6 +22,7 @@ def test_convert_there_and_back(message_file: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.once
 def test_convert_through_pipes() -> None:
     assert json.loads(run("convert", "-", "-", given=MESSAGE.to_binary()).out) == as_json(MESSAGE)
     converted = subprocess.run(
@@ -73,6 +74,7 @@ def test_convert_in_place_keeps_mode_and_link(message_file: Path, tmp_path: Path
 
 
 @pytest.mark.slow
+@pytest.mark.once
 def test_convert_to_what_is_no_file(message_file: Path) -> None:
     assert json.loads(run("convert", "--to", "json", message_file, "/dev/stdout").out) == as_json(MESSAGE)
 

@@ -18,6 +18,7 @@ from batprotocol.wire import decode, frames
 
 
 @pytest.mark.slow
+@pytest.mark.once
 @pytest.mark.parametrize("data", [MESSAGE.to_binary(), MESSAGE.to_json().encode(), frames.encode_hello(HELLO)])
 def test_standard_input(data: bytes) -> None:
     result = run("dump", "--json", "-", given=data)
@@ -26,17 +27,20 @@ def test_standard_input(data: bytes) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.once
 def test_an_archive_on_standard_input(recorded_run: Path) -> None:
-    from_file = run("dump", "--json-lines", recorded_run)
+    from_file = run_here("dump", "--json-lines", recorded_run)
     assert run("dump", "--json-lines", "-", given=recorded_run.read_bytes()) == from_file
 
 
 @pytest.mark.slow
+@pytest.mark.once
 def test_empty_standard_input() -> None:
     assert run("dump", "-") == Result(1, "", "batproto: standard input: is empty\n")
 
 
 @pytest.mark.slow
+@pytest.mark.once
 def test_a_pipe_with_a_name(message_file: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

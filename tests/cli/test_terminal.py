@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from commands import IMPATIENT, run, run_on_terminal, write, write_archive
+from commands import IMPATIENT, run, run_here, run_on_terminal, write, write_archive
 from support import ROOT
 
 from batprotocol.cli.terminal import output
@@ -22,13 +22,13 @@ def test_colour_on_a_terminal(message_file: Path) -> None:
     status, shown = run_on_terminal("dump", message_file)
     assert status == 0
     assert "\x1b[1;36mJobSubmittedEvent\x1b[0m" in shown
-    assert re.sub(r"\x1b\[[\d;]*m", "", shown) == run("dump", message_file).out
+    assert re.sub(r"\x1b\[[\d;]*m", "", shown) == run_here("dump", message_file).out
 
 
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {"NO_COLOR": "1", "FORCE_COLOR": "1"}])
 def test_no_colour_where_nobody_wants_it(message_file: Path, variables: dict[str, str]) -> None:
     status, shown = run_on_terminal("dump", message_file, variables=variables)
-    assert (status, shown) == (0, run("dump", message_file).out)
+    assert (status, shown) == (0, run_here("dump", message_file).out)
 
 
 def test_no_colour_in_a_pipe_unless_forced(message_file: Path) -> None:
@@ -57,7 +57,7 @@ def test_a_progress_bar_on_long_work_never_gets_into_the_output(long_run: Path, 
     assert "messages" in shown
     assert "%" in shown
     assert f"batproto: {tmp_path / 'missing'}: no such file or directory\n" in shown
-    assert out.read_text() == run("dump", "--json-lines", long_run).out
+    assert out.read_text() == run_here("dump", "--json-lines", long_run).out
 
 
 PLAN = """{
@@ -77,7 +77,7 @@ PLAN = """{
     ],
 )
 def test_what_can_take_long_shows_how_far_it_is(
-    arguments: list[str], counted: str, long_run: Path, tmp_path: Path
+    arguments: list[str], counted: str, long_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a terminal, above what is printed there, and nowhere else."""
     plan = write(tmp_path / "plan.json", PLAN)
@@ -87,7 +87,8 @@ def test_what_can_take_long_shows_how_far_it_is(
     told = run_on_terminal(*filled, out=alone, program=IMPATIENT)[1]
     assert f" {counted} " in without_styles(on_terminal)
     assert "%" in told
-    piped = run(*filled, variables={"COLUMNS": "1000"})
+    monkeypatch.setenv("COLUMNS", "1000")
+    piped = run_here(*filled)
     assert "%" not in piped.err
     last = alone.read_text().splitlines()[-1]
     assert without_styles(on_terminal).splitlines()[-1].endswith(last)

@@ -241,6 +241,7 @@ def test_a_recording_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.once
 def test_memory_stays_flat(tmp_path: Path) -> None:
     file = tmp_path / "quiet.py"
     file.write_text("from batprotocol.edc import Scheduler\nclass Quiet(Scheduler):\n    pass\n")

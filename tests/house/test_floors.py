@@ -53,6 +53,7 @@ FLOORS = {
 SOURCES = sorted([*(ROOT / "batprotocol").rglob("*.py"), *(ROOT / "generated" / "_schema").rglob("*.py")])
 
 
+@cache
 def module_of(path: Path) -> str:
     """The full name of the module in a file."""
     parts = list(path.relative_to(ROOT / ("generated" if "generated" in path.parts else "batprotocol")).parts)

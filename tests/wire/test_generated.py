@@ -18,7 +18,7 @@ from support import ROOT
 
 sys.path.append(str(ROOT / "tools"))
 
-from in_place import LIBRARY, MODULES, place_compiled
+from in_place import LIBRARY, MODULES, leave_only, place_compiled
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow
@@ -216,3 +216,12 @@ def test_the_source_tree_gets_what_was_compiled_for_the_wheel(tmp_path: Path) ->
     assert [file.exists() for file in placed] == [*[False] * len(MODULES), True]
     assert place_compiled(tmp_path / "none.whl", tmp_path, ".cpython-39.so") == [*MODULES, LIBRARY]
     assert [list(file.parent.glob("*.so*")) for file in placed] == [[]] * len(placed)
+
+
+def test_what_an_older_build_has_left_is_in_no_wheel(tmp_path: Path) -> None:
+    names = ["kept.cpython-39.so", "gone.cpython-39.so", "kept.py"]
+    for name in names:
+        (tmp_path / "lib" / "room").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "lib" / "room" / name).write_bytes(b"")
+    leave_only(tmp_path / "lib", [str(tmp_path / "lib" / "room" / names[0])], ".cpython-39.so")
+    assert sorted(path.name for path in (tmp_path / "lib" / "room").iterdir()) == ["kept.cpython-39.so", "kept.py"]
