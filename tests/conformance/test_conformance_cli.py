@@ -82,7 +82,7 @@ def test_something_found() -> None:
     [
         (["--", "/nowhere/edc", "{endpoint}"], "cannot be started: no such file or directory"),
         (["--", sys.executable, "-c", "raise SystemExit('no {endpoint}')"], "ended with exit status 1 without having"),
-        (["--", "edc"], "{endpoint} is missing"),
+        (["--", "edc", "--verbose"], "{endpoint} is missing"),
         ([], "expected FILE:CLASS, POLICY, -- COMMAND, --endpoint or --library"),
         (["--endpoint", "nonsense"], "this is no endpoint"),
         (["--endpoint", "ipc:///nowhere/edc.sock", "--timeout", "0.2"], "nobody listens at ipc:///nowhere/edc.sock"),
@@ -148,7 +148,7 @@ def test_what_is_found_is_saved_in_the_format_that_is_wanted(tmp_path: Path, for
 @pytest.mark.usefixtures("unshrunk")
 def test_what_can_be_survived_can_be_ignored() -> None:
     assert conformance("--quiet", "--", *PLAIN, "UsesStorages").status == 1
-    done = conformance("--examples", "20", "--ignore", "job.host-stores", "--", *PLAIN, "UsesStorages")
+    done = conformance("--examples", "25", "--ignore", "job.host-stores", "--", *PLAIN, "UsesStorages")
     assert done.status == 0, done.out
     assert "not wrong, but worth a look: job.host-stores" in done.out
 
