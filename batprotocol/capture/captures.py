@@ -9,6 +9,7 @@ import csv
 import io
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from functools import cached_property
@@ -25,6 +26,9 @@ from batprotocol.recording.moments import MOST, moment_of
 from batprotocol.recording.names import MCAP, MCAP_MAGIC
 
 __all__ = ["Capture", "KeptResult"]
+
+_RESULTS = ("jobs.csv", "schedule.json", "schedule.json.txt")
+_MEMBER = re.compile(r'\s*"([^"]+)": ?("[^"]*"|[^",]+),?')
 
 
 class Container(Protocol):
@@ -50,7 +54,7 @@ class KeptResult(msgspec.Struct, frozen=True):
 
     Attributes:
         jobs: the rows of `jobs.csv`, by the names of its columns.
-        summary: the row of `schedule.csv`; empty where that was not kept.
+        summary: what is in `schedule.json`; empty where that was not kept.
     """
 
     jobs: tuple[Mapping[str, str], ...]
@@ -143,13 +147,13 @@ class Capture:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it was recorded and kept to its end. `missing` tells what is not there."""
-        return not self._container.missing
+        """Whether it was recorded and kept to its end, for which all of it is read; `missing` tells what is not."""
+        return not self.missing
 
     @property
     def missing(self) -> str:
         """What is missing of it, as a sentence; "" if nothing is."""
-        return self._container.missing
+        return self._container.missing or self.metadata.get("missing", "")
 
     def attachments(self) -> Iterator[tuple[str, bytes]]:
         """Name and bytes of the other files that were kept with the conversation: results, how it was run."""
@@ -158,10 +162,11 @@ class Capture:
     @cached_property
     def result(self) -> KeptResult | None:
         """The result of the simulation, or None if it was not kept."""
-        kept = {name: _rows(data) for name, data in self.attachments() if name in ("jobs.csv", "schedule.csv")}
+        kept = {name: data for name, data in self.attachments() if name in _RESULTS}
         if "jobs.csv" not in kept:
             return None
-        return KeptResult(kept["jobs.csv"], next(iter(kept.get("schedule.csv", ())), {}))
+        schedule = kept.get("schedule.json", kept.get("schedule.json.txt", b"{}"))
+        return KeptResult(_rows(kept["jobs.csv"]), _texts(schedule))
 
     def close(self) -> None:
         """Close the file. Closing twice does nothing."""
@@ -194,6 +199,12 @@ def _moment(time: float, name: str) -> int:
     if math.isnan(time):
         raise ValueError(f"{name}: expected a simulated time in seconds, got {time}")
     return moment_of(time)
+
+
+def _texts(data: bytes) -> Mapping[str, str]:
+    """The members of an object of JSON as texts; Batsim writes numbers that are none, too."""
+    lines = (_MEMBER.fullmatch(line) for line in data.decode("utf-8", "replace").splitlines())
+    return {found[1]: found[2].strip('"') for found in lines if found is not None}
 
 
 def _rows(data: bytes) -> tuple[Mapping[str, str], ...]:

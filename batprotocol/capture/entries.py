@@ -27,11 +27,12 @@ class Entry:
         direction: who says it.
         data: its bytes, as they were on the wire.
         wall: when it was recorded, in nanoseconds since 1970, or None where that was not kept.
+        names: how messages are called where it is kept.
 
     Two entries are equal if they have the same number, direction and bytes.
     """
 
-    __slots__ = ("_broken", "_fault", "_message", "_names", "_time", "data", "direction", "number", "wall")
+    __slots__ = ("_broken", "_fault", "_message", "_time", "data", "direction", "names", "number", "wall")
 
     def __init__(
         self,
@@ -47,7 +48,7 @@ class Entry:
         self.data = data
         self.wall = wall
         self._broken = broken
-        self._names = names
+        self.names = names
         self._message = self._fault = self._time = _UNREAD
 
     @property
@@ -90,7 +91,7 @@ class Entry:
     @property
     def name(self) -> str:
         """What the file of this message is called in an archive: `00004-b2e.bin`."""
-        return self._names.of(self.number, self.direction)
+        return self.names.of(self.number, self.direction)
 
     def _read(self) -> None:
         self._message = self._fault = None

@@ -11,7 +11,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 from batprotocol.capture import sources
@@ -20,7 +20,7 @@ from batprotocol.capture.entries import Entry
 from batprotocol.capture.names import counted
 from batprotocol.errors import CaptureError
 from batprotocol.model import Direction
-from batprotocol.recording import METADATA, UNFINISHED
+from batprotocol.recording import METADATA, UNFINISHED, Names
 from batprotocol.recording.moments import moment_of
 
 __all__ = ["WALL", "Files"]
@@ -28,7 +28,7 @@ __all__ = ["WALL", "Files"]
 WALL: Final = "recorded.csv"
 """The file that tells when each message was recorded, in nanoseconds since 1970."""
 
-_NAME: Final = re.compile(r".*-(b2e|e2b|b2s|s2b)\.[a-z]+", re.ASCII | re.DOTALL)
+_NAME: Final = re.compile(r"(?:.*/)?([0-9]*)(-(b2e|e2b|b2s|s2b)\.[a-z]+)", re.ASCII | re.DOTALL)
 _DIRECTIONS: Final = {
     "b2e": Direction.BATSIM_TO_EDC,
     "b2s": Direction.BATSIM_TO_EDC,
@@ -100,10 +100,18 @@ class Files:
             if self._is_end(found):
                 return
             name = _NAME.fullmatch(found.name)
-            direction = _DIRECTIONS[name[1]] if name is not None else _SIDES[number % 2]
+            direction = _DIRECTIONS[name[3]] if name is not None else _SIDES[number % 2]
             entry = Entry(number, direction, found.data, walls.get(number), found.fault)
+            if name is not None:
+                entry.names = _names(direction, name[2], len(name[1]))
             moment = max(moment, moment_of(entry.time))
             yield moment, entry
 
     def close(self) -> None:
         """There is nothing to close."""
+
+
+@lru_cache
+def _names(direction: Direction, end: str, digits: int) -> Names:
+    """How messages are called of which one is called so."""
+    return Names({**Names().ends, direction: end}, min(digits, Names().digits))

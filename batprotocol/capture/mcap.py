@@ -233,7 +233,7 @@ class McapFile:
                     data = records[at + MESSAGE.size : end]
                     yield (
                         moment,
-                        Entry(number, source.direction, data + source.tail, wall, "", source.names),
+                        Entry(number, source.direction, data + source.tail, wall or None, "", source.names),
                     )
             else:
                 end = at + RECORD.size + RECORD.unpack_from(records, at)[1]

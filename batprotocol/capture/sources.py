@@ -24,7 +24,18 @@ from batprotocol.recording import METADATA, UNFINISHED
 from batprotocol.recording.moments import MOST
 from batprotocol.recording.names import MCAP, MCAP_MAGIC
 
-__all__ = ["ARCHIVES", "LINES", "Found", "expanded", "is_unfinished", "messages", "others", "single"]
+__all__ = [
+    "ARCHIVES",
+    "LINES",
+    "RECORDINGS",
+    "Found",
+    "expanded",
+    "is_recording",
+    "is_unfinished",
+    "messages",
+    "others",
+    "single",
+]
 
 LARGEST = 2**28
 """No file is read that is larger, 256 MiB: a thousand times the largest message of a platform of 512 hosts."""
@@ -34,6 +45,8 @@ CHUNK = 2**18
 
 COMPRESSED = (".tar.xz", ".txz", ".tar.gz", ".tgz")
 ARCHIVES = (*COMPRESSED, ".tar")
+RECORDINGS = (*ARCHIVES, MCAP)
+"""What holds a whole run, beside folders."""
 LINES = ".jsonl"
 """A file that has a message in each line."""
 LINES_BEGIN = (b'{"tst":', b'{"topic":')
@@ -41,8 +54,8 @@ LINES_BEGIN = (b'{"tst":', b'{"topic":')
 MESSAGES = (".bin", ".json", ".fb")
 PATTERNS = ", ".join("*" + suffix for suffix in MESSAGES)
 
-NO_MESSAGES = (METADATA, "run.json", "redis.json")
-"""The files of a recorded run that tell how it was run or recorded, and what was in Redis."""
+NO_MESSAGES = (METADATA, "run.json", "redis.json", "schedule.json")
+"""The files of a recorded run that tell how it was run or recorded, and what was in Redis, or what came of it."""
 
 HEAD = 512
 """How many bytes tell what a file is."""
@@ -90,6 +103,18 @@ def messages(arguments: Sequence[str]) -> Iterator[Found]:
         done += size
 
 
+def is_recording(path: str) -> bool:
+    """Whether this is a folder, an archive or an MCAP, which hold more than one message."""
+    if path == "-" or not os.path.isfile(path):
+        return os.path.isdir(path)
+    try:
+        with open(path, "rb") as file:
+            head = file.read(HEAD)
+    except OSError:
+        return False
+    return head.startswith(MCAP_MAGIC) or any(head.startswith(magic, start) for start, magic in MAGIC)
+
+
 def is_unfinished(path: str) -> bool:
     """Whether what recorded it has ended before it could finish its recording, as far as its size and its end tell.
 
@@ -123,14 +148,15 @@ def others(path: str) -> Iterator[Found]:
     if os.path.isdir(path):
         for each in sorted(os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names):
             name = os.path.relpath(each, path).replace(os.sep, "/")
-            if not _is_message(name) and name != UNFINISHED and not name.endswith((*ARCHIVES, MCAP, LINES)):
+            if not _is_message(name) and name != UNFINISHED and not name.endswith((*RECORDINGS, LINES)):
                 with open(each, "rb") as opened:
                     yield Found(0, path, name, opened.read(LARGEST))
         return
     with _opened(path) as file:
         for found in chosen(file, lambda name: not _is_message(name)):
             if isinstance(found, Member):
-                yield _read_member("", found)._replace(path=path, name=found.name)
+                member = _read_member("", found)._replace(path=path, name=found.name)
+                yield member if found.size else member._replace(fault="")  # a file may be empty, a message may not
 
 
 def single(argument: str) -> Found:
@@ -154,7 +180,7 @@ def expanded(argument: str) -> list[Found]:
         folders[:] = [name for name in folders if name != TWINS and not name.startswith(".")]
         if UNFINISHED in names:  # what else is there is a part of it
             names = [UNFINISHED]
-        several = (*ARCHIVES, MCAP, LINES)
+        several = (*RECORDINGS, LINES)
         paths = [os.path.join(folder, name) for name in names if name.endswith(several) or _is_message(name)]
         files += [Found(0, path, path) for path in paths]
     files.sort(key=lambda file: in_order(file.path))
@@ -210,7 +236,7 @@ def _archive_and_member(path: str) -> tuple[str, str]:
         parts = path.split("/")
         for end in range(len(parts) - 1, 0, -1):
             archive = "/".join(parts[:end])
-            if archive.endswith((*ARCHIVES, MCAP, LINES)) and os.path.isfile(archive):
+            if archive.endswith((*RECORDINGS, LINES)) and os.path.isfile(archive):
                 return archive, "/".join(parts[end:])
     return path, ""
 

@@ -17,7 +17,7 @@ from batprotocol.edc.server import DEFAULT_ENDPOINT, Server
 from batprotocol.edc.session import Session
 from batprotocol.edc.verdicts import logger
 from batprotocol.model import Message, SimulationErrorEvent
-from batprotocol.recording import Recorder
+from batprotocol.recording import Recorder, facts
 from batprotocol.signals import Interrupts
 
 __all__ = ["drive", "failure_of", "run"]
@@ -110,6 +110,7 @@ def drive(
             return hello_of(scheduler, text if init is None else init)
 
     waiting_since = time.monotonic()
+    about = None if record is None else facts(scheduler=_name(scheduler), endpoint=endpoint, format=format, rules=rules)
 
     def look_around() -> None:
         nonlocal waiting_since
@@ -124,7 +125,7 @@ def drive(
         Server(
             endpoint, lambda: Session(hello, format, rules), timeout=timeout, on_wait=look_around, single=True
         ) as server,
-        nullcontext() if record is None else Recorder(record) as server.recorder,
+        nullcontext() if record is None else Recorder(record, about) as server.recorder,
     ):
         interrupts.wake = server.wake
         try:
@@ -143,6 +144,11 @@ def drive(
             if interrupts.received:
                 logger.warning("%s came %s", interrupts.received, _moment(server))
             raise
+
+
+def _name(scheduler: Scheduler) -> str:
+    kind = type(scheduler)
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def failure_of(last: Message) -> str | None:

@@ -92,6 +92,11 @@ class Recorder:
             raise ValueError(f"{name!r} is no name for a file in a recording")
         self._shape.keep(name, data)
 
+    @property
+    def keeps_walls(self) -> bool:
+        """Whether it keeps when each message came."""
+        return self.path.endswith(MCAP)
+
     def close(self) -> None:
         """Make of the recording what was asked for. Closing twice does nothing.
 

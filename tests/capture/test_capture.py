@@ -7,16 +7,19 @@ import math
 import os
 import tarfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import runs
+from recorded import all_runs
+from support import files_of, runs
 
 from batprotocol import CaptureError, Direction, EDCHelloEvent, JobSubmittedEvent, Message, MessageBuilder
 from batprotocol.capture import Capture, Entry
-from batprotocol.recording import Recorder
+from batprotocol.capture.copying import copy
+from batprotocol.recording import Names, Recorder
 from batprotocol.wire import frames
 from batprotocol.wire.glance import time_of
 
@@ -172,7 +175,7 @@ def test_what_is_told_of_a_run(tmp_path: Path) -> None:
         "metadata.json": b'{"scheduler": "easy", "jobs": 2}',
         "recorded.csv": b"number,wall\n0,123\n1,456\n",
         "jobs.csv": b"job_id,final_state\nw0!1,COMPLETED\nw0!2\n",
-        "schedule.csv": b"makespan\n10.5\n",
+        "schedule.json": b'{\n "makespan": 10.5,\n "scheduler": "easy"\n}\n',
         "twin/00000-b2e.json": b"{}",
     }
     with tarfile.open(tmp_path / "run.tar.gz", "w:gz") as archive:
@@ -186,10 +189,162 @@ def test_what_is_told_of_a_run(tmp_path: Path) -> None:
         assert run.metadata == {"scheduler": "easy", "jobs": "2"}
         assert run.result is not None
         assert run.result.jobs == ({"job_id": "w0!1", "final_state": "COMPLETED"}, {"job_id": "w0!2"})
-        assert run.result.summary == {"makespan": "10.5"}
-        assert [name for name, _ in run.attachments()] == ["jobs.csv", "schedule.csv", "twin/00000-b2e.json"]
+        assert run.result.summary == {"makespan": "10.5", "scheduler": "easy"}
+        assert [name for name, _ in run.attachments()] == ["jobs.csv", "schedule.json", "twin/00000-b2e.json"]
 
 
 def test_times_that_are_none() -> None:
     with pytest.raises(ValueError, match="expected a simulated time"):
         Capture(runs()[0]).at(math.nan)
+
+
+# Other containers
+
+
+@given(CONVERSATIONS, st.lists(st.sampled_from(SHAPES), min_size=1, max_size=3), st.booleans())
+@settings(max_examples=30)
+def test_nothing_is_lost_on_the_way_into_another_container(
+    tmp_path_factory: pytest.TempPathFactory, said: list[tuple[Direction, bytes]], shapes: list[str], old: bool
+) -> None:
+    folder = tmp_path_factory.mktemp("copies")
+    names = Names({Direction.BATSIM_TO_EDC: "-b2s.json", Direction.EDC_TO_BATSIM: "-s2b.json"}, 4) if old else Names()
+    about = {"arguments": "batproto 'ä\n'", "empty": ""}
+    with Recorder(folder / "first.mcap", about, names=names) as recorder:
+        for number, (direction, data) in enumerate(said):
+            recorder.write(direction, data, 1 + number)
+        recorder.keep("jobs.csv", b"job_id\n1\n")
+        recorder.keep("twin/00001-e2b.json", b"")
+    path = folder / "first.mcap"
+    for number, shape in enumerate([*shapes, "run.mcap"]):
+        with Capture(path) as run:
+            copy(run, folder / f"{number}{shape}")
+        path = folder / f"{number}{shape}"
+    with Capture(path) as run:
+        entries = list(run)
+        assert [(entry.direction, entry.data, entry.wall) for entry in entries] == [
+            (direction, data, 1 + number) for number, (direction, data) in enumerate(said)
+        ]
+        assert [entry.name for entry in entries] == [names.of(entry.number, entry.direction) for entry in entries]
+        assert run.metadata == about
+        assert dict(run.attachments()) == {"jobs.csv": b"job_id\n1\n", "twin/00001-e2b.json": b""}
+        assert run.result is not None
+        assert run.is_whole
+
+
+def test_a_copy_of_what_was_cut_off_says_so(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "run.mcap")
+    for _ in range(2):
+        recorder.write(Direction.BATSIM_TO_EDC, b"x")
+    with Capture(tmp_path / "run.mcap") as run:
+        copy(run, tmp_path / "copy.tar")
+    recorder.close()
+    with Capture(tmp_path / "copy.tar") as run:
+        assert run.missing == "It was not finished by what recorded it: there may be more than 2 messages."
+
+
+def test_names_that_lead_elsewhere_are_refused(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "run.mcap") as recorder:
+        recorder.write(Direction.BATSIM_TO_EDC, b"x")
+        for name in ("/etc/passwd", "../x", "a/../../x", "", "a\0b", "..\\x"):
+            with pytest.raises(ValueError, match="no name"):
+                recorder.keep(name, b"")
+        recorder._shape.keep("../evil.csv", b"")  # as another program may
+    with Capture(tmp_path / "run.mcap") as run, pytest.raises(CaptureError, match="no name"):
+        copy(run, tmp_path / "folder")
+    assert not (tmp_path / "evil.csv").exists()
+
+
+@pytest.mark.slow
+def test_recorded_runs_are_the_same_in_another_container(tmp_path: Path) -> None:
+    for number, path in enumerate(all_runs()[::20]):
+        with Capture(path) as run:
+            copy(run, tmp_path / f"{number}.mcap")
+        with Capture(tmp_path / f"{number}.mcap") as run:
+            copy(run, tmp_path / f"{number}.tar")
+        with tarfile.open(tmp_path / f"{number}.tar") as archive:
+            back = {member.name: archive.extractfile(member).read() for member in archive}  # type: ignore[union-attr]
+        assert back == files_of(path)
+
+
+# An MCAP
+
+
+def test_flatbuffers_own_classes_read_what_others_read(tmp_path: Path) -> None:
+    """The official reader, the schema of the file, and what flatc makes of it: the same values."""
+    from batprotocol.fb.Message import Message as FlatMessage
+    from mcap.reader import make_reader
+
+    path = next(path for path in runs() if path.name.endswith("__binary.tar.xz"))
+    with Capture(path) as run:
+        copy(run, tmp_path / "run.mcap")
+        expected = [entry for entry in run if entry.time is not None]
+    with open(tmp_path / "run.mcap", "rb") as file:
+        reader = make_reader(file, validate_crcs=True)
+        assert reader.get_header().profile == "batprotocol"
+        found = []
+        for schema, channel, message in reader.iter_messages(["batsim_to_edc", "edc_to_batsim"]):
+            assert schema is not None
+            assert (schema.name, schema.encoding) == ("batprotocol.fb.Message", "flatbuffer")
+            assert schema.data[4:8] == b"BFBS"
+            assert channel.message_encoding == "flatbuffer"
+            found.append((message, FlatMessage.GetRootAs(message.data)))
+    assert len(found) == len(expected)
+    for (message, value), entry in zip(found, expected, strict=True):
+        assert entry.message is not None
+        assert (value.Now(), value.EventsLength()) == (entry.message.now, len(entry.message.events))
+        assert (message.sequence, message.log_time) == (entry.number, round(max(entry.message.now, 0) * 1e9))
+
+
+@given(st.data())
+@settings(max_examples=40)
+def test_damaged_files_end_in_words(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    """Whatever is changed or cut off: what can be read comes in order, and no other exception leaves the room."""
+    folder = tmp_path_factory.mktemp("damaged")
+    said = [(direction, Message(float(number)).to_binary()) for number in range(30) for direction in Direction]
+    with Recorder(folder / "run.mcap") as recorder:
+        for direction, message in said:
+            recorder.write(direction, message, 1)
+    whole = bytearray((folder / "run.mcap").read_bytes())
+    if data.draw(st.booleans()):
+        del whole[data.draw(st.integers(0, len(whole))) :]
+    for _ in range(data.draw(st.integers(0, 3))):
+        if whole:
+            whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    (folder / "run.mcap").write_bytes(whole)
+    with suppress(CaptureError), Capture(folder / "run.mcap") as run:
+        numbers = [entry.number for entry in run]
+        assert run.is_whole or len(numbers) <= len(said)
+        list(run.between(3, 5))
+        run.at(4)
+        assert isinstance(run.missing, str)
+        dict(run.metadata)
+        list(run.attachments())
+
+
+def test_an_mcap_of_somebody_else(tmp_path: Path) -> None:
+    from mcap.writer import Writer
+
+    with open(tmp_path / "other.mcap", "wb") as file:
+        writer = Writer(file)
+        writer.start("ros2")
+        writer.finish()
+    with pytest.raises(CaptureError, match="its profile is 'ros2'"):
+        Capture(tmp_path / "other.mcap")
+
+
+def test_a_chunk_that_unpacks_to_too_much(tmp_path: Path) -> None:
+    """A few bytes that claim to be gigabytes take none of them."""
+    import zstandard
+    from mcap.data_stream import RecordBuilder
+    from mcap.records import Chunk, Header
+
+    builder = RecordBuilder()
+    builder.write(b"\x89MCAP0\r\n")
+    Header("batprotocol", "").write(builder)
+    bomb = zstandard.compress(bytes(2**24))
+    Chunk("zstd", bomb, 0, 0, 0, 100).write(builder)
+    Chunk("zstd", bomb, 0, 0, 0, 2**62).write(builder)
+    (tmp_path / "bomb.mcap").write_bytes(builder.end())
+    with Capture(tmp_path / "bomb.mcap") as run:
+        assert list(run) == []
+        assert run.missing == "It is damaged: 0 messages can be read."

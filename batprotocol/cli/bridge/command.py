@@ -70,7 +70,7 @@ _AGE = re.compile(r"\d{4}-\d\d(-\d\d)?")
 @timeout_option
 @click.option(
     "--record",
-    metavar="DIR|FILE.tar.xz",
+    metavar="DIR|FILE.tar.xz|FILE.mcap",
     type=click.Path(path_type=str),
     help="Record what Batsim says and is told, for dump and check.",
 )

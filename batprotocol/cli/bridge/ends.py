@@ -41,7 +41,7 @@ def bridge(
     """Bridge two programs until the simulation ends; the exit status."""
     from batprotocol.edc.running import failure_of
     from batprotocol.legacy.bridge import Component, drive
-    from batprotocol.recording import Recorder
+    from batprotocol.recording import Recorder, facts
     from batprotocol.signals import Interrupts
     from batprotocol.simulator.peers import RemoteComponent
 
@@ -51,7 +51,8 @@ def bridge(
         wait = interrupts.check
         one = stack.enter_context(_batsim(*batsim, old, timeout, wait))
         if record is not None:
-            one.recorder = stack.enter_context(Recorder(record))
+            about = facts(batsim=",".join(filter(None, batsim)), edc=",".join(filter(None, edc)))
+            one.recorder = stack.enter_context(Recorder(record, about))
         reports = [one.report]
         other: Component
         if edc[1] is None:
@@ -103,7 +104,7 @@ def drive_old(
     """Run a scheduler of today for one simulation of an older Batsim, or one of another age."""
     from batprotocol.legacy.bridge import drive
     from batprotocol.legacy.playing import Judged
-    from batprotocol.recording import Recorder
+    from batprotocol.recording import Recorder, facts
 
     def look_around() -> None:
         interrupts.check()
@@ -113,7 +114,7 @@ def drive_old(
     with ExitStack() as stack:
         one = stack.enter_context(_batsim(endpoint, protocol, old, timeout, look_around, format))
         if record is not None:
-            one.recorder = stack.enter_context(Recorder(record))
+            one.recorder = stack.enter_context(Recorder(record, facts(endpoint=endpoint, protocol=protocol)))
         if on_bound is not None:
             on_bound(getattr(one, "endpoint", None) or _path(endpoint))
         try:

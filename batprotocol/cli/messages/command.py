@@ -137,6 +137,9 @@ def convert(source: str, target: str, to: str | None, indent: int, schema: str |
     specification (the YAML of its specification); run.jsonl/5 is the fifth line of a recording. The frame of message 1
     stays a frame, whose JSON is always one line; other JSON ends with a line break. A workload file of Batsim 1 to 4
     becomes one of today. OUT can be IN, and is not touched if anything fails.
+
+    IN can also be a whole recording (an archive, a folder, a .mcap), and OUT a .mcap, .tar.xz or .tar, or a folder,
+    which must not exist yet: messages, times, metadata, results and all other files come along.
     """
     from batprotocol.cli.messages import convert as work
 

@@ -1,4 +1,4 @@
-"""`batproto convert`: the message of one file, or a workload of Batsim 1 to 4, in another file and another format.
+"""`batproto convert`: the message of one file, a workload of Batsim 1 to 4, or a whole recording, in another format.
 
 The library translates.
 """
@@ -14,7 +14,7 @@ from pathlib import PurePath
 import click
 
 from batprotocol.capture.names import place_of
-from batprotocol.capture.sources import single
+from batprotocol.capture.sources import RECORDINGS, is_recording, single
 from batprotocol.cli.protocols.reading import Spoken
 from batprotocol.cli.protocols.table import read
 from batprotocol.cli.terminal.output import Output
@@ -38,6 +38,11 @@ def convert(source: str, target: str, to: str | None, indent: int | None, spoken
         indent: spaces for each level of JSON, or None: one line.
         spoken: the protocol that the message is taken for; None: it is found out.
     """
+    if is_recording(source) and (target.endswith(RECORDINGS) or not PurePath(target).suffix) and target != "-":
+        if to is not None:
+            raise click.UsageError("--to is for one message: a recording becomes what the suffix of OUT says")
+        _copy(source, target)
+        return
     found = single(source)
     if found.fault:
         raise click.ClickException(f"{found.name}: {found.fault}")
@@ -59,6 +64,18 @@ def convert(source: str, target: str, to: str | None, indent: int | None, spoken
     except DecodeError as error:
         raise click.ClickException(f"{found.name}: {error}") from None
     _put(target, data)
+
+
+def _copy(source: str, target: str) -> None:
+    """A whole recording in another container."""
+    from batprotocol.capture import Capture
+    from batprotocol.capture.copying import copy
+
+    output = Output()
+    with Capture(source) as run, output.progress():
+        copy(run, target)
+        if run.missing:
+            output.remark(source, run.missing[:1].lower() + run.missing[1:])
 
 
 def _workload(name: str, data: bytes, indent: int | None) -> bytes | None:

@@ -15,7 +15,10 @@ __all__ = ["library", "run"]
 @click.option("--init", metavar="TEXT", default="", help="Initialization data for the scheduler.")
 @click.option("--format", type=click.Choice(["binary", "json"]), default="binary", show_default=True)
 @click.option(
-    "--record", metavar="DIR|FILE.tar.xz", type=click.Path(path_type=str), help="Record all that is said, as run does."
+    "--record",
+    metavar="DIR|FILE.tar.xz|FILE.mcap",
+    type=click.Path(path_type=str),
+    help="Record all that is said, as run does.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Show what the scheduler logs for information, too.")
 def library(target: str, init: str, format: str, record: str | None, verbose: bool) -> None:
@@ -43,7 +46,7 @@ def library(target: str, init: str, format: str, record: str | None, verbose: bo
 @click.option("--init", metavar="TEXT", help="Initialization data, in place of those that Batsim sends.")
 @click.option(
     "--record",
-    metavar="DIR|FILE.tar.xz",
+    metavar="DIR|FILE.tar.xz|FILE.mcap",
     type=click.Path(readable=False, path_type=str),
     help="Record all that is said, for dump and check. A FILE.tar, which is not packed, is the fastest.",
 )

@@ -75,7 +75,7 @@ __all__ = ["simulate"]
     "--record",
     metavar="PATH",
     type=click.Path(readable=False, path_type=str),
-    help="Write what is said to a .tar.xz or folder.",
+    help="Write what is said to a .mcap, .tar.xz or folder, and the results.",
 )
 @click.option("--format", type=click.Choice(["binary", "json"]), default="binary", help="The format of --record.")
 @click.option(

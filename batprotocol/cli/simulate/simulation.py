@@ -22,6 +22,7 @@ from batprotocol.cli.run.scheduler import load, telling_whose_fault
 from batprotocol.cli.terminal.output import Output, ProgressBar
 from batprotocol.errors import InputError
 from batprotocol.model import Message
+from batprotocol.recording import facts, fingerprint
 from batprotocol.reflection import Schema
 from batprotocol.signals import Interrupts
 from batprotocol.simulator import (
@@ -124,12 +125,22 @@ def run(
         from batprotocol.schemas import read_schema
 
         spoken = read_schema(schema)
+    about = None
+    if record is not None:
+        inputs = [path for path in (platform, *workloads, *events) if path is not None]
+        about = facts(
+            scheduler=target or endpoint or library,
+            format=format,
+            rules=rules,
+            init=init or None,
+            **{f"input {number}": fingerprint(path) for number, path in enumerate(inputs)},
+        )
     prefix = None if output is None else os.path.join(output, "")
     with ExitStack() as stack:
         # It may wait for ever, and must be stoppable where SIGINT is inherited as ignored, too.
         stack.enter_context(stack.enter_context(Interrupts()).immediately())
         bar = stack.enter_context(console_output.progress())
-        recorder = None if record is None else stack.enter_context(Recorder(record, format))
+        recorder = None if record is None else stack.enter_context(Recorder(record, format, about))
         meter = _Meter(bar, sum(map(len, given)), recorder)
         began = time.perf_counter()
         result: Result | None = None
@@ -147,6 +158,8 @@ def run(
                 observers=[meter],
             )
         seconds = time.perf_counter() - began
+        if recorder is not None and result is not None:
+            recorder.result(result)
     if result is None:  # it is the scheduler's own fault, and has been told
         return 1
     if prefix is not None:

@@ -26,7 +26,7 @@ from batprotocol.edc.scheduler import attend_to, expect_scheduler, hello_of
 from batprotocol.edc.session import Session, Turn
 from batprotocol.errors import ProtocolError
 from batprotocol.model import Direction, Message
-from batprotocol.recording import Recorder
+from batprotocol.recording import Recorder, facts
 from batprotocol.signals import Interrupts
 from batprotocol.wire import frames
 
@@ -90,7 +90,8 @@ class Guest:
 
         self._session = session = Session(hello, given["format"])
         if "record" in given:
-            self._recorder = Recorder(given["record"])
+            about = facts(scheduler=self._target, format=given["format"], init=given["init"])
+            self._recorder = Recorder(given["record"], about)
         init = frames.encode_init(given["init"])
         session.receive(init)
         answer = session.answer()

@@ -193,6 +193,11 @@ def _field(text: str) -> str:
     return text
 
 
+def jobs_text(rows: Iterable[JobRow]) -> str:
+    """The text of jobs.csv."""
+    return "".join([f"{_JOBS}\n", *(f"{job_line(row)}\n" for row in rows)])
+
+
 def schedule_text(schedule: dict[str, str | int | float]) -> str:
     """The text of schedule.json."""
     lines = (f"  {json.dumps(key)}: {_number(value)}" for key, value in sorted(schedule.items()))

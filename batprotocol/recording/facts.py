@@ -1,0 +1,56 @@
+"""What is told of a run in its recording: which versions, with which arguments, from which files.
+
+It must not know who records.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shlex
+import sys
+
+__all__ = ["facts", "fingerprint"]
+
+_PIECE = 2**20
+
+
+def facts(**told: object) -> dict[str, str]:
+    """What is told of a run: the versions of this library and of Python, the arguments of the program, and more.
+
+    Args:
+        told: the rest, by name. What is None is left out.
+
+    >>> facts(endpoint="tcp://*:28000")["endpoint"]
+    'tcp://*:28000'
+    """
+    from importlib import metadata  # it takes its time
+
+    try:
+        version = metadata.version("batprotocol")
+    except metadata.PackageNotFoundError:
+        version = "(not installed)"
+    found = {
+        "batprotocol": version,
+        "python": platform.python_version(),
+        "arguments": shlex.join(sys.argv),
+        **{name: value for name, value in told.items() if value is not None},
+    }
+    return {name: str(value).encode("utf-8", "backslashreplace").decode() for name, value in found.items()}
+
+
+def fingerprint(path: str | os.PathLike[str]) -> str:
+    """A file by its path and what is in it: `workload.json sha256:...`. The path alone if it cannot be read again.
+
+    Args:
+        path: the file.
+    """
+    name = os.fspath(path)
+    if not os.path.isfile(name):
+        return name
+    found = hashlib.sha256()
+    with open(name, "rb") as file:
+        while piece := file.read(_PIECE):
+            found.update(piece)
+    return f"{name} sha256:{found.hexdigest()}"
