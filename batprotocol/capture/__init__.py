@@ -9,7 +9,8 @@ The data take this way: `archives` reads tar, compressed or not; `sources` finds
 `mcap` is the other.
 `captures` is the door: a `Capture` gives each message as an `Entry` (`entries`), which is read when somebody asks.
 
-`copying` puts all that is kept into another container.
+`copying` puts all that is kept into another container, `exporting` makes tables and traces for other programs of it,
+and `tapping` records what two say who are given to it.
 
 `jobs` makes rows of what messages tell of jobs, and `knowledge` says what is known at a moment, by the rules of the
 conversation.

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from functools import cached_property
 from types import TracebackType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -24,6 +24,9 @@ from batprotocol.capture.jobs import ToldJob, jobs_of
 from batprotocol.capture.knowledge import Knowledge, knowledge_at, said_in
 from batprotocol.recording.moments import MOST, moment_of
 from batprotocol.recording.names import MCAP, MCAP_MAGIC
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["Capture", "KeptResult"]
 
@@ -167,6 +170,19 @@ class Capture:
             return None
         schedule = kept.get("schedule.json", kept.get("schedule.json.txt", b"{}"))
         return KeptResult(_rows(kept["jobs.csv"]), _texts(schedule))
+
+    def to_pandas(self, what: str = "events") -> pandas.DataFrame:
+        """A data frame: a row for each event, or for each job in the words of Batsim's `jobs.csv`.
+
+        Args:
+            what: "events" or "jobs".
+
+        Raises:
+            PackageMissing: pandas is not installed.
+        """
+        from batprotocol.capture.exporting.tables import data_frame  # which needs a capture
+
+        return data_frame(self, what)
 
     def close(self) -> None:
         """Close the file. Closing twice does nothing."""

@@ -16,7 +16,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from batprotocol.cli.bridge.command import bridge
-from batprotocol.cli.captures.command import at, diff, replay, stats, timeline
+from batprotocol.cli.captures.command import at, diff, export, replay, stats, tap, timeline
 from batprotocol.cli.compare.command import compare
 from batprotocol.cli.conformance.command import conformance
 from batprotocol.cli.families import Family
@@ -69,13 +69,15 @@ _OVERVIEW = {
     "Look at what was said": {
         "dump": "Print messages as readable trees, or as JSON.",
         "at": "Tell what was known in a run at a simulated time.",
+        "tap": "Record what Batsim and any scheduler say, between the two.",
+        "export": "Write a run for other programs: Perfetto, CSV, Parquet.",
         "timeline": "Show jobs on hosts over time, in a page or a figure.",
         "stats": "Tell the numbers of a run: sizes, times, jobs, utilisation.",
         "diff": "Find where two runs part, and the jobs that differ.",
         "replay": "Find where a scheduler decides differently from then.",
         "check": "Check that a run follows the rules of the conversation.",
         "validate": "Check that messages can be read, and belong to the schema.",
-        "convert": "Convert a message from binary or YAML to JSON, or back.",
+        "convert": "Convert a message, or a whole recording, into another format.",
     },
     "Look things up": {
         "rules": "List the rules of the conversation, or explain one of them.",
@@ -144,7 +146,7 @@ def batproto(context: click.Context) -> None:
 
 for _command in (
     *(dump, convert, validate, check),
-    *(at, stats, diff, replay, timeline),
+    *(at, stats, diff, replay, timeline, tap, export),
     *(schema, rules, policies),
     *(run, library, simulate, compare, study, conformance, bridge, new),
     *(fast, grid),

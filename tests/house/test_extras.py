@@ -15,6 +15,7 @@ pytestmark = pytest.mark.slow
 EXTRAS = (
     "lz4",
     "mcap",
+    "perfetto",
     "yaml",
     "paho",
     "re2",
@@ -81,3 +82,15 @@ def test_mcap_without_its_extra(command: list[str], tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.endswith("MCAP needs the package mcap: pip install 'batprotocol[capture]'\n")
     assert path.exists() == (command == ["dump"])
+
+
+@pytest.mark.parametrize(("to", "extra"), [("perfetto", "capture"), ("parquet", "tables")])
+def test_exports_without_their_extras(to: str, extra: str, tmp_path: Path) -> None:
+    """Nothing is left of the file that could not be written."""
+    arguments = ["export", str(GOLDEN), "--to", to, "-o", str(tmp_path / "out")]
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments], cwd=ROOT, check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr.endswith(f"pip install 'batprotocol[{extra}]'\n")
+    assert list(tmp_path.iterdir()) == []

@@ -51,7 +51,7 @@ def bridge(
         wait = interrupts.check
         one = stack.enter_context(_batsim(*batsim, old, timeout, wait))
         if record is not None:
-            about = facts(batsim=",".join(filter(None, batsim)), edc=",".join(filter(None, edc)))
+            about = facts(batsim=batsim[0], edc=edc[0], protocols=f"{batsim[1] or 5}, {edc[1] or 5}")
             one.recorder = stack.enter_context(Recorder(record, about))
         reports = [one.report]
         other: Component

@@ -1,4 +1,7 @@
-"""`batproto at`, `stats`, `replay`, `diff` and `timeline`: their parameters. The modules of their names do the work."""
+"""`batproto at`, `stats`, `replay`, `diff`, `timeline`, `tap` and `export`: their parameters.
+
+The modules of their names do the work.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ from typing import Any
 
 import click
 
+from batprotocol.cli.messages.command import how_shown
 from batprotocol.cli.parameters import timeout_option
 
-__all__ = ["at", "diff", "replay", "stats", "timeline"]
+__all__ = ["at", "diff", "export", "replay", "stats", "tap", "timeline"]
 
 # What reads runs is imported when it is called: `batproto --help` and the shell's completion should not wait for it.
 
@@ -243,3 +247,85 @@ def timeline(context: click.Context, /, sources: tuple[str, ...], **options: Any
             option = "-o" if name == "output" else f"--{name}"
             raise click.UsageError(f"{option} is for a file that ends with {suffix}, got {options[name]}", context)
     context.exit(work.draw(sources, **options))
+
+
+@click.command()
+@click.option(
+    "--batsim",
+    metavar="ENDPOINT",
+    default="tcp://*:28000",
+    show_default=True,
+    help="Where Batsim connects to.",
+)
+@click.option("--edc", metavar="ENDPOINT", required=True, help="Where the decision component listens.")
+@click.option(
+    "-o",
+    "--output",
+    "record",
+    metavar="FILE.mcap|FILE.tar.xz|DIR",
+    type=_path,
+    required=True,
+    help="Where to record what is said.",
+)
+@click.option("-f", "--follow", is_flag=True, help="Show what is said, as it is said.")
+@how_shown
+@timeout_option
+@click.pass_context
+def tap(
+    context: click.Context,
+    batsim: str,
+    edc: str,
+    record: str,
+    follow: bool,
+    shape: str | None,
+    events: frozenset[str],
+    jobs: tuple[str, ...],
+    full: bool,
+    timeout: float | None,
+) -> None:
+    """Record what a Batsim and any decision component say, between the two, for one simulation.
+
+    Batsim connects to this one's ENDPOINT in place of the decision component's. Bytes are handed on as they are, even
+    garbage, and each message is on record before it is. With --follow, they are shown as by "dump", with its options.
+
+    The tap ends when Batsim has left; before the end of the simulation, with the exit status 1, as when the decision
+    component leaves. Ctrl-C ends it and finishes the recording.
+
+    \b
+    Examples:
+      batproto tap --edc tcp://127.0.0.1:28001 -o run.mcap
+      batproto tap --batsim 'tcp://*:28000' --edc ipc:///tmp/edc.sock -o run.mcap --follow -e JobCompleted
+    """
+    from batprotocol.cli.captures import tap as work
+    from batprotocol.cli.messages.dump import Selection, Shown
+    from batprotocol.cli.terminal.output import Output
+
+    if not follow and (shape or events or jobs or full):
+        raise click.UsageError("what is shown is told by --follow, and what of it by the other options", context)
+    output = Output()
+    shown = Shown(output, Selection(events, frozenset(jobs)), shape or "tree", full=full) if follow else None
+    context.exit(work.tap(batsim, edc, record, shown, output, timeout=timeout))
+
+
+@click.command()
+@click.argument("run", metavar="RUN", type=_path)
+@click.option("--to", type=click.Choice(["perfetto", "jobs-csv", "events-csv", "parquet"]), required=True)
+@click.option("-o", "--output", "target", metavar="FILE", type=_path, help="The file; what is there is overwritten.")
+@click.pass_context
+def export(context: click.Context, run: str, to: str, target: str | None) -> None:
+    """Write what is in a run for other programs.
+
+    perfetto is a trace for https://ui.perfetto.dev: jobs on hosts, queue, probes and messages, in simulated time.
+    jobs-csv has a row for each job, in the words of Batsim's jobs.csv, and is that file where it was kept. events-csv
+    and parquet have a row for each event. Without --output, CSV goes to standard output.
+
+    \b
+    Examples:
+      batproto export run.mcap --to perfetto -o run.pftrace
+      batproto export run.tar.xz --to jobs-csv | head
+    """
+    from batprotocol.cli.captures import export as work
+
+    if target is None and not to.endswith("-csv"):
+        raise click.UsageError(f"{to} is not for reading: name a file with --output", context)
+    context.exit(work.write(run, to, target))

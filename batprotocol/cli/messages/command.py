@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from click.shell_completion import CompletionItem
@@ -20,7 +21,7 @@ from batprotocol.cli.terminal.output import Output
 if TYPE_CHECKING:
     from batprotocol.cli.protocols.reading import Spoken
 
-__all__ = ["check", "convert", "dump", "validate"]
+__all__ = ["check", "convert", "dump", "how_shown", "validate"]
 
 # What prints or reads messages is imported when it is called: `batproto --help` and the shell's completion should not
 # wait for it.
@@ -48,29 +49,43 @@ def _complete_event(context: click.Context, parameter: click.Parameter, start: s
     return completions(EVENTS, start)
 
 
+_HOW_SHOWN: Final = (
+    click.option("--json", "shape", flag_value="json", help="Print each message as JSON over several lines."),
+    click.option("--json-lines", "shape", flag_value="json-lines", help="Print each message as JSON on one line."),
+    click.option(
+        "-e",
+        "--event",
+        "events",
+        metavar="TYPE",
+        multiple=True,
+        callback=_event_names,
+        shell_complete=_complete_event,
+        help="Only events of this type, such as JobSubmitted. Can be repeated.",
+    ),
+    click.option(
+        "-j",
+        "--job",
+        "jobs",
+        metavar="ID",
+        multiple=True,
+        help="Only events that mention this job; an ID without '!' means that job of any workload. Can be repeated.",
+    ),
+    click.option(
+        "--full", is_flag=True, help="Show long vectors, texts and events whole, and alike elements one by one."
+    ),
+)
+
+
+def how_shown(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of whatever shows messages: in which shape, which events, how much of them."""
+    for option in reversed(_HOW_SHOWN):
+        command = option(command)
+    return command
+
+
 @click.command()
 @message_files
-@click.option("--json", "shape", flag_value="json", help="Print each message as JSON over several lines.")
-@click.option("--json-lines", "shape", flag_value="json-lines", help="Print each message as JSON on one line.")
-@click.option(
-    "-e",
-    "--event",
-    "events",
-    metavar="TYPE",
-    multiple=True,
-    callback=_event_names,
-    shell_complete=_complete_event,
-    help="Only events of this type, such as JobSubmitted. Can be repeated.",
-)
-@click.option(
-    "-j",
-    "--job",
-    "jobs",
-    metavar="ID",
-    multiple=True,
-    help="Only events that mention this job; an ID without '!' means that job of any workload. Can be repeated.",
-)
-@click.option("--full", is_flag=True, help="Show long vectors, texts and events whole, and alike elements one by one.")
+@how_shown
 @schema_option("Read the messages by")
 @click.pass_context
 def dump(

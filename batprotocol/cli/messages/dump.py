@@ -41,25 +41,51 @@ def dump(
         full: show long vectors, texts and events of a tree whole, and alike elements one by one.
         spoken: the protocol that all messages are taken for; None: it is found out.
     """
-    show, trees = SHAPES[shape], Trees(full)
-    previous = ""
+    shown = Shown(output, selection, shape, full=full, spoken=spoken)
     with output.progress() as progress:
         for found in messages(arguments):
-            if found.remark:
-                output.remark(found.path, found.remark)
-            if found.fault:
-                output.error(found.name, found.fault)
-            else:
-                reading = read(found.data, strict=False, place=place_of(found.name, previous), spoken=spoken)
-                show(output, found, reading, selection, trees)
-                if reading.skipped:
-                    output.remark(found.name, f"skipped fields of another schema: {', '.join(reading.skipped)}")
-                if reading.doubt:
-                    output.remark(found.name, reading.doubt)
-                if reading.fault is not None:
-                    output.error(found.name, str(reading.fault))
-            previous = found.name
+            shown(found)
             progress.at(found.share)
+
+
+class Shown:
+    """Prints messages, one after the other.
+
+    Args:
+        output: where to.
+        selection: which events.
+        shape: one of `SHAPES`.
+        full: as for `dump`.
+        spoken: as for `dump`.
+    """
+
+    def __init__(
+        self, output: Output, selection: Selection, shape: str, *, full: bool, spoken: Spoken | None = None
+    ) -> None:
+        self._spoken = spoken
+        self._output = output
+        self._selection = selection
+        self._show = SHAPES[shape]
+        self._trees = Trees(full)
+        self._previous = ""
+
+    def __call__(self, found: Found) -> None:
+        """Print the next message, and what is wrong with it."""
+        output = self._output
+        if found.remark:
+            output.remark(found.path, found.remark)
+        if found.fault:
+            output.error(found.name, found.fault)
+        else:
+            reading = read(found.data, strict=False, place=place_of(found.name, self._previous), spoken=self._spoken)
+            self._show(output, found, reading, self._selection, self._trees)
+            if reading.skipped:
+                output.remark(found.name, f"skipped fields of another schema: {', '.join(reading.skipped)}")
+            if reading.doubt:
+                output.remark(found.name, reading.doubt)
+            if reading.fault is not None:
+                output.error(found.name, str(reading.fault))
+        self._previous = found.name
 
 
 def print_frames(frames: Iterable[tuple[str, bytes]], output: Output) -> None:

@@ -1,0 +1,189 @@
+"""Tables of a capture: a row for each job, in the words of Batsim's `jobs.csv`, and a row for each event.
+
+It must not know how captures are kept.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+
+from batprotocol.capture.exporting.run import Run
+from batprotocol.capture.jobs import ToldJob
+from batprotocol.errors import PackageMissing
+from batprotocol.model import FinalJobState
+from batprotocol.wire.json import text
+from batprotocol.wire.tree import from_message
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["EventRow", "data_frame", "events_of", "job_rows", "write_events_csv", "write_jobs_csv", "write_parquet"]
+
+BATCH: Final = 10_000
+"""How many rows of a Parquet file are in memory."""
+
+_JOBS: Final = (
+    *("job_id", "workload_name", "profile", "submission_time", "requested_number_of_resources", "requested_time"),
+    *("success", "final_state", "starting_time", "execution_time", "finish_time", "waiting_time", "turnaround_time"),
+    *("stretch", "allocated_resources", "consumed_energy", "metadata"),
+)
+
+
+class EventRow(NamedTuple):
+    """An event of a capture.
+
+    Attributes:
+        message: the number of its message.
+        direction: who says it, "b2e" or "e2b".
+        now: the time of its message, in simulated seconds.
+        wall: when that was recorded, in nanoseconds since 1970, or None.
+        place: its place in the message, from 0.
+        timestamp: its time, in simulated seconds.
+        event: its type.
+        job_id: the job that it is about, or None.
+        fields: all that it says, as JSON.
+    """
+
+    message: int
+    direction: str
+    now: float
+    wall: int | None
+    place: int
+    timestamp: float
+    event: str
+    job_id: str | None
+    fields: str
+
+
+def events_of(run: Run) -> Iterator[EventRow]:
+    """The events of all messages that can be read, in their order."""
+    for entry in run:
+        message = entry.message
+        if message is not None:
+            now, direction = message.now, entry.direction.value
+            for index, each in enumerate(from_message(message)["events"]):
+                fields = each["event"]
+                yield EventRow(
+                    entry.number,
+                    direction,
+                    now,
+                    entry.wall,
+                    index,
+                    each["timestamp"],
+                    each["event_type"],
+                    fields.get("job_id"),
+                    text(fields),
+                )
+
+
+def job_rows(jobs: Iterable[ToldJob]) -> Iterator[dict[str, Any]]:
+    """Jobs as the rows of Batsim's `jobs.csv`; what was never told is None.
+
+    The times are those of the messages, see `batprotocol.capture.jobs`.
+    """
+    for job in jobs:
+        workload, _, name = job.job_id.rpartition("!")
+        began, ended = job.started, job.finished
+        turnaround = None if ended is None or job.submitted is None else ended - job.submitted
+        yield {
+            "job_id": name,
+            "workload_name": workload,
+            "profile": job.profile_id,
+            "submission_time": job.submitted,
+            "requested_number_of_resources": job.resource_request,
+            "requested_time": job.walltime,
+            "success": int(job.state is FinalJobState.COMPLETED_SUCCESSFULLY),
+            "final_state": None if job.state is None else job.state.name,
+            "starting_time": began,
+            "execution_time": job.ran,
+            "finish_time": ended,
+            "waiting_time": job.waited,
+            "turnaround_time": turnaround,
+            "stretch": turnaround / job.ran if turnaround is not None and job.ran else None,
+            "allocated_resources": job.hosts,
+            "consumed_energy": None,
+            "metadata": None,
+        }
+
+
+def write_jobs_csv(run: Run, file: IO[bytes]) -> None:
+    """Write a row for each job: Batsim's own where they were kept, else what messages tell."""
+    kept = next((data for name, data in run.attachments() if name == "jobs.csv"), None)
+    if kept is not None:
+        file.write(kept)
+        return
+    _write_csv(file, _JOBS, (row.values() for row in job_rows(run.jobs())))
+
+
+def write_events_csv(run: Run, file: IO[bytes]) -> None:
+    """Write a row for each event."""
+    _write_csv(file, EventRow._fields, events_of(run))
+
+
+def _write_csv(file: IO[bytes], header: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
+    lines = io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", newline="", write_through=False)
+    try:
+        writer = csv.writer(lines, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+        lines.flush()
+    finally:
+        lines.detach()
+
+
+def write_parquet(run: Run, file: IO[bytes]) -> None:
+    """Write a row for each event, a few at a time.
+
+    Raises:
+        PackageMissing: `pyarrow` is not installed.
+    """
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise PackageMissing("Parquet needs the package pyarrow: pip install 'batprotocol[tables]'") from None
+    schema = pyarrow.schema(
+        [
+            ("message", pyarrow.int64()),
+            ("direction", pyarrow.dictionary(pyarrow.int8(), pyarrow.string())),
+            ("now", pyarrow.float64()),
+            ("wall", pyarrow.timestamp("ns", "UTC")),
+            ("place", pyarrow.int32()),
+            ("timestamp", pyarrow.float64()),
+            ("event", pyarrow.dictionary(pyarrow.int8(), pyarrow.string())),
+            ("job_id", pyarrow.string()),
+            ("fields", pyarrow.string()),
+        ]
+    )
+    rows = events_of(run)
+    with parquet.ParquetWriter(file, schema) as writer:
+        while batch := list(islice(rows, BATCH)):
+            columns = zip(*batch, strict=True)
+            arrays = [pyarrow.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+            writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
+
+
+def data_frame(run: Run, what: str) -> pandas.DataFrame:
+    """A capture as a data frame of pandas.
+
+    Args:
+        run: the capture.
+        what: "events" or "jobs".
+
+    Raises:
+        PackageMissing: `pandas` is not installed.
+    """
+    if what not in ("events", "jobs"):
+        raise ValueError(f"expected 'events' or 'jobs', got {what!r}")
+    try:
+        import pandas
+    except ImportError:
+        raise PackageMissing("data frames need the package pandas: pip install pandas") from None
+    if what == "jobs":
+        return pandas.DataFrame(list(job_rows(run.jobs())), columns=list(_JOBS))
+    frame = pandas.DataFrame(list(events_of(run)), columns=list(EventRow._fields))
+    return frame.assign(wall=pandas.to_datetime(frame["wall"], utc=True))

@@ -1,0 +1,68 @@
+"""`batproto tap`: what Batsim and a decision component say, recorded and shown. The library hands it on."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import ExitStack
+
+from batprotocol.capture.sources import Found
+from batprotocol.capture.tapping import tap as hand_on
+from batprotocol.cli.messages.dump import Shown
+from batprotocol.cli.terminal.output import Output
+from batprotocol.errors import DecodeError
+from batprotocol.model import Direction, SimulationEndsEvent, SimulationErrorEvent
+from batprotocol.recording import Names, Recorder, facts
+from batprotocol.signals import Interrupts
+from batprotocol.sockets import Channel, Requester
+from batprotocol.wire import decode
+
+__all__ = ["tap"]
+
+
+def tap(batsim: str, edc: str, record: str, shown: Shown | None, output: Output, *, timeout: float | None) -> int:
+    """Tap one simulation; the exit status.
+
+    Args:
+        batsim: where Batsim connects to.
+        edc: where the decision component listens.
+        record: where to record what is said.
+        shown: what shows it, or None.
+        output: where remarks go.
+        timeout: seconds to wait for each answer of the decision component, or None.
+    """
+    logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
+    with ExitStack() as stack:
+        interrupts = stack.enter_context(Interrupts())
+        channel = Channel(batsim)
+        stack.callback(channel.close)
+        requester = stack.enter_context(Requester(edc, timeout=timeout, on_wait=interrupts.check))
+        recorder = stack.enter_context(Recorder(record, facts(batsim=channel.endpoint, edc=edc)))
+        interrupts.wake = channel.wake
+        output.remark(channel.endpoint, "waiting for Batsim")
+        last = hand_on(channel, requester, recorder, None if shown is None else _Follower(shown), interrupts.check)
+    if _is_end(last):
+        return 0
+    output.remark(record, "Batsim closed the connection before the simulation had ended")
+    return 1
+
+
+class _Follower:
+    """Shows each message as it comes, under the name that it has in the recording."""
+
+    def __init__(self, shown: Shown) -> None:
+        self._shown = shown
+        self._number = 0
+
+    def __call__(self, direction: Direction, data: bytes) -> None:
+        name = Names().of(self._number, direction)
+        self._shown(Found(0, name, name, data))
+        self._number += 1
+
+
+def _is_end(last: bytes) -> bool:
+    """Whether this is the last message of a simulation; what is of another protocol, nobody can tell."""
+    try:
+        events = decode(last, strict=False).events
+    except DecodeError:
+        return True
+    return any(isinstance(event, SimulationEndsEvent | SimulationErrorEvent) for event in events)
