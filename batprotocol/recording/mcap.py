@@ -15,10 +15,10 @@ from __future__ import annotations
 import importlib.resources
 import io
 import struct
-import time
 import zlib
 from collections import Counter
 from collections.abc import Mapping
+from time import time_ns
 from typing import Final, NamedTuple
 
 from batprotocol.errors import PackageMissing
@@ -66,6 +66,7 @@ ROOT: Final = "batprotocol.fb.Message"
 
 MESSAGE: Final = struct.Struct("<BQHIQQ")
 """What is before the bytes of a message: code, length, channel, number, simulated time, time of recording."""
+HEADER: Final = MESSAGE.size
 LENGTH: Final = 22
 """The bytes of this that are counted in the length."""
 RECORD: Final = struct.Struct("<BQ")
@@ -80,6 +81,8 @@ LEVEL: Final = 1
 CHUNK: Final = 2**18
 """Bytes of a chunk before it is compressed. Who looks for a time reads one or two chunks."""
 
+_PACK: Final = MESSAGE.pack
+_EDC: Final = Direction.EDC_TO_BATSIM
 _MAYBE_JSON: Final = frozenset(b"{ \t\r\n/\xef")
 """With what JSON may begin."""
 
@@ -114,7 +117,7 @@ class Mcap:
         self._journal = journal
         self._names = names
         self._moment = 0
-        self._channels: dict[tuple[Direction, int], int] = {}
+        self._channels = [0] * (len(CODINGS) * len(Direction))
         self._number = 0
         self._append(Header(PROFILE, "batprotocol"), MCAP_MAGIC)
         self._append(Metadata(PROFILE, dict(about)))
@@ -143,34 +146,36 @@ class Mcap:
             moment = moment_of(now)
             if moment > self._moment:
                 self._moment = moment
-        channel = self._channels.get((direction, coding)) or self._channel(direction, coding)
+        if direction is _EDC:
+            coding += len(CODINGS)
+        channel = self._channels[coding] or self._channel(direction, coding)
         journal = self._journal
-        start = journal.end + MESSAGE.size
-        end = start + len(data)
+        size = len(data)
+        start = journal.end + HEADER
+        end = start + size
         memory = journal.grow(end, self._number) if end > journal.room else journal.map
         memory[start:end] = data
-        header = MESSAGE.pack(
-            5, len(data) + LENGTH, channel, self._number, self._moment, time.time_ns() if wall is None else wall
-        )
-        memory[start - 30 : start] = header[1:]
-        memory[start - 31] = 5  # the last of it: without that, the message is not there
+        header = _PACK(5, size + LENGTH, channel, self._number, self._moment, time_ns() if wall is None else wall)
+        memory[start - HEADER + 1 : start] = header[1:]
+        memory[start - HEADER] = 5  # the last of it: without that, the message is not there
         journal.end = end
         self._number += 1
 
-    def _channel(self, direction: Direction, coding: int) -> int:
+    def _channel(self, direction: Direction, place: int) -> int:
         """Open a channel, at the first message of its kind."""
+        coding = place % len(CODINGS)
         topic = TOPICS[direction] if coding != OTHER else f"{TOPICS[direction]}/{FRAME}"
-        number = len(self._channels) + 1
+        number = 1 + sum(map(bool, self._channels))
         word, schema, tail = CODINGS[coding]
         told = {"name": self._names.ends[direction], "digits": str(self._names.digits), "tail": tail}
         self._append(Channel(number, topic, word, {key: text for key, text in told.items() if text}, schema))
-        self._channels[direction, coding] = number
+        self._channels[place] = number
         return number
 
     def keep(self, name: str, data: bytes) -> None:
         """Attach another file."""
         media = {"csv": "text/csv", "json": "application/json"}.get(name.rpartition(".")[2], "")
-        now = time.time_ns()
+        now = time_ns()
         self._append(Attachment(now, self._moment, name, media, data))
 
     def _append(self, record: McapRecord, before: bytes = b"") -> None:
@@ -186,23 +191,6 @@ def _packed(record: McapRecord) -> bytes:
     record.write(builder)
     packed: bytes = builder.end()  # type: ignore[no-untyped-call]
     return packed
-
-
-class _Growing:
-    """What will be in a chunk: records, and for each channel, which moment is where in them."""
-
-    def __init__(self) -> None:
-        self.records: list[bytes] = []
-        self.index: dict[int, list[int]] = {}
-        self.size = 0
-
-    def add(self, code: int, piece: bytes, start: int, end: int) -> None:
-        """Add a record."""
-        if code == Opcode.MESSAGE:
-            _, _, channel, _, moment, _ = MESSAGE.unpack_from(piece, start)
-            self.index.setdefault(channel, []).extend((moment, self.size))
-        self.records.append(piece[start:end])
-        self.size += end - start
 
 
 class Chunked:
@@ -223,22 +211,31 @@ class Chunked:
         if not self._size and piece:
             self._add(MCAP_MAGIC)
             at = len(MCAP_MAGIC)
-        chunk = _Growing()
-        while at < len(piece):
-            code, length = RECORD.unpack_from(piece, at)
-            end = at + RECORD.size + length
-            if code in (Opcode.METADATA, Opcode.ATTACHMENT, Opcode.HEADER):
-                self._aside(code, piece[at:end])
+        start = at  # of the chunk
+        index: dict[int, list[int]] = {}
+        unpack, size = MESSAGE.unpack_from, len(piece)
+        while at < size:
+            if piece[at] == 5:
+                _, length, channel, _, moment, _ = unpack(piece, at)
+                entries = index.get(channel)
+                if entries is None:
+                    entries = index[channel] = []
+                entries += (moment, at - start)
+                at += RECORD.size + length
             else:
+                code, length = RECORD.unpack_from(piece, at)
+                end = at + RECORD.size + length
                 if code in self._repeated:
                     self._repeated[code].append(piece[at:end])
-                chunk.add(code, piece, at, end)
-                if chunk.size >= CHUNK:
-                    self._chunk(chunk)
-                    chunk = _Growing()
-            at = end
-        if chunk.size:
-            self._chunk(chunk)
+                else:
+                    self._chunk(piece[start:at], index)
+                    self._aside(code, piece[at:end])
+                    start, index = end, {}
+                at = end
+            if at - start >= CHUNK:
+                self._chunk(piece[start:at], index)
+                start, index = at, {}
+        self._chunk(piece[start:], index)
 
     def _aside(self, code: int, record: bytes) -> None:
         """Write a record that is in no chunk, and remember where it is."""
@@ -254,9 +251,10 @@ class Chunked:
                 )
             )
 
-    def _chunk(self, growing: _Growing) -> None:
+    def _chunk(self, records: bytes, index: Mapping[int, list[int]]) -> None:
         """Write a chunk, and behind it, for each channel, which moment is where in it."""
-        records, index = b"".join(growing.records), growing.index
+        if not records:
+            return
         moments = [moment for entries in index.values() for moment in (entries[0], entries[-2])]  # they are in order
         first, last = min(moments, default=0), max(moments, default=0)
         data = self._compressor.compress(records)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["MOST", "moment_of"]
+__all__ = ["LAST", "MOST", "moment_of"]
 
 MOST: Final = 2**64 - 1
 """The last moment that there is: 584 years of nanoseconds."""
+LAST: Final = 1.8e10
+"""All times from here on, in seconds, are that moment."""
 
 
 def moment_of(time: float | None) -> int:
@@ -16,4 +18,6 @@ def moment_of(time: float | None) -> int:
     >>> moment_of(1.5), moment_of(None)
     (1500000000, 0)
     """
-    return 0 if time is None or time <= 0 else round(time * 1e9) if time < MOST / 1e9 else MOST
+    if time is None or time <= 0:
+        return 0
+    return int(time * 1e9 + 0.5) if time < LAST else MOST

@@ -60,7 +60,10 @@ def time_of(data: bytes) -> float | None:
         length, now = _TWO_U16(data, table)
         if length < 4:
             return None
-        return _finite(_F64(data, root + now)[0]) if length >= 6 and now else 0.0
+        if length < 6 or not now:
+            return 0.0
+        time: float = _F64(data, root + now)[0]
+        return time if time - time == 0 else None  # it is finite
     except error:  # offsets that lead out of it
         return _anywhere(data) if data[0] in b"\xef \t\r\n/{" else None
 

@@ -20,6 +20,7 @@ from batprotocol import CaptureError, Direction, EDCHelloEvent, JobSubmittedEven
 from batprotocol.capture import Capture, Entry
 from batprotocol.capture.copying import copy
 from batprotocol.recording import Names, Recorder
+from batprotocol.recording.moments import moment_of
 from batprotocol.wire import frames
 from batprotocol.wire.glance import time_of
 
@@ -67,9 +68,9 @@ def test_what_is_recorded_is_read_and_found(
         assert run.missing == ""
         moments = []
         for entry in entries:
-            time = None if entry.time is None else round(max(entry.time, 0) * 1e9)
+            time = None if entry.time is None else moment_of(entry.time)
             moments.append(max([moment for moment in [*moments[-1:], time] if moment is not None], default=0))
-        first, last = round(start * 1e9), round(end * 1e9)
+        first, last = moment_of(start), moment_of(end)
         between = [entry for entry, moment in zip(entries, moments, strict=True) if first <= moment <= last]
         assert list(run.between(start, end)) == between
         before = [entry for entry, moment in zip(entries, moments, strict=True) if moment <= first]
@@ -292,7 +293,7 @@ def test_flatbuffers_own_classes_read_what_others_read(tmp_path: Path) -> None:
     for (message, value), entry in zip(found, expected, strict=True):
         assert entry.message is not None
         assert (value.Now(), value.EventsLength()) == (entry.message.now, len(entry.message.events))
-        assert (message.sequence, message.log_time) == (entry.number, round(max(entry.message.now, 0) * 1e9))
+        assert (message.sequence, message.log_time) == (entry.number, moment_of(entry.message.now))
 
 
 @given(st.data())
