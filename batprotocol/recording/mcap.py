@@ -124,15 +124,17 @@ class Mcap:
         schema = importlib.resources.files("batprotocol._schema").joinpath("batprotocol.bfbs").read_bytes()
         self._append(Schema(1, schema, "flatbuffer", ROOT))
 
-    def write(self, direction: Direction, data: bytes, wall: int | None = None) -> None:
+    def write(self, direction: Direction, data: bytes, wall: int | None = None, now: float | None = None) -> None:
         """Write a message.
 
         Args:
             direction: who says it.
             data: its bytes.
             wall: when it came, if that is not now.
+            now: its simulated time, if that is known.
         """
-        now = time_of(data)
+        if now is None:
+            now = time_of(data)
         if now is None:
             coding = OTHER
         else:

@@ -18,6 +18,6 @@ def moment_of(time: float | None) -> int:
     >>> moment_of(1.5), moment_of(None)
     (1500000000, 0)
     """
-    if time is None or time <= 0:
+    if time is None or not time > 0:
         return 0
     return int(time * 1e9 + 0.5) if time < LAST else MOST

@@ -33,7 +33,9 @@ class _Shape(Protocol):
     """The most bytes that `end` has."""
 
     def __init__(self, journal: Journal, names: Names, about: Mapping[str, str], /) -> None: ...
-    def write(self, direction: Direction, data: bytes, wall: int | None = None, /) -> None: ...
+    def write(
+        self, direction: Direction, data: bytes, wall: int | None = None, now: float | None = None, /
+    ) -> None: ...
     def keep(self, name: str, data: bytes, /) -> None: ...
     def end(self) -> bytes: ...
 
@@ -63,18 +65,19 @@ class Recorder:
         self._journal = Journal(journal, self.path, shape.TAIL, self._packer.go_on if self._packer else None)
         self._shape = shape(self._journal, names or Names(), about or {})
 
-    def write(self, direction: Direction, data: bytes, wall: int | None = None) -> None:
+    def write(self, direction: Direction, data: bytes, wall: int | None = None, *, now: float | None = None) -> None:
         """Record a message.
 
         Args:
             direction: who says it.
             data: the whole frame.
             wall: when it came, in nanoseconds since 1970, if that is not now; only a `.mcap` keeps it.
+            now: the time of the message, where it is known: to look into the message costs a little.
 
         Raises:
             OSError: the disk is full. What was recorded before is kept.
         """
-        self._shape.write(direction, data, wall)
+        self._shape.write(direction, data, wall, now)
 
     def keep(self, name: str, data: bytes) -> None:
         """Keep another file with the messages, such as the results of the simulation.

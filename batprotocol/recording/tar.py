@@ -50,8 +50,8 @@ class Archive:
         if about:
             self.keep(METADATA, json.dumps(dict(about), indent=1).encode())
 
-    def write(self, direction: Direction, data: bytes, wall: int | None = None) -> None:
-        """Write a message. When it came, an archive does not tell."""
+    def write(self, direction: Direction, data: bytes, wall: int | None = None, now: float | None = None) -> None:
+        """Write a message. When it came, and of which time it is, an archive does not tell."""
         journal = self._journal
         start, size = journal.end + BLOCK, len(data)
         end = start + size + -size % BLOCK

@@ -47,11 +47,11 @@ class Recorder(recording.Recorder):
 
     def told(self, message: Message) -> None:
         """A message of the simulator, which may never be answered."""
-        self.write(Direction.BATSIM_TO_EDC, self._encode(message))
+        self._shape.write(Direction.BATSIM_TO_EDC, self._encode(message), None, message.now)
 
     def answered(self, reply: Message) -> None:
         """The reply to it."""
-        self.write(Direction.EDC_TO_BATSIM, self._encode(reply))
+        self._shape.write(Direction.EDC_TO_BATSIM, self._encode(reply), None, reply.now)
 
     def result(self, result: Result) -> None:
         """Keep what came of the simulation, as Batsim's `jobs.csv` and `schedule.json`."""
