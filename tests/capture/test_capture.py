@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from commands import run_here
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recorded import all_runs
@@ -265,6 +266,31 @@ def test_recorded_runs_are_the_same_in_another_container(tmp_path: Path) -> None
         with tarfile.open(tmp_path / f"{number}.tar") as archive:
             back = {member.name: archive.extractfile(member).read() for member in archive}  # type: ignore[union-attr]
         assert back == files_of(path)
+
+
+@pytest.mark.slow
+def test_an_mcap_is_dumped_checked_and_validated_as_its_archive_is(tmp_path: Path) -> None:
+    for number, path in enumerate(all_runs()[3::80]):
+        mcap = tmp_path / f"{number}.mcap"
+        assert run_here("convert", path, mcap).status == 0
+        for command in (["dump"], ["dump", "--json-lines"], ["check"], ["validate"]):
+            shown = run_here(*command, path)
+            assert run_here(*command, mcap) == shown._replace(
+                out=shown.out.replace(str(path), str(mcap)), err=shown.err.replace(str(path), str(mcap))
+            )
+        assert run_here("dump", f"{mcap}/00002-b2e.bin").out.startswith(f"{mcap}/00002-b2e.bin: ")
+        assert "has no message 99999-b2e.bin" in run_here("dump", f"{mcap}/99999-b2e.bin").err
+
+
+def test_what_was_not_finished_is_remarked_on(tmp_path: Path) -> None:
+    for shape in SHAPES[1:]:
+        recorder = Recorder(tmp_path / shape)
+        recorder.write(Direction.BATSIM_TO_EDC, frames.encode_init("init"))
+        for command in ("dump", "check", "validate"):
+            done = run_here(command, tmp_path / shape)
+            assert done.err == f"batproto: {tmp_path / shape}: was not finished by what recorded it\n"
+        recorder.close()
+        assert run_here("dump", tmp_path / shape).err == ""
 
 
 # An MCAP

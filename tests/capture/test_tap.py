@@ -158,3 +158,18 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "is not overwritten" in done.stderr
     assert (tmp_path / "run.mcap").read_bytes() == b"precious"
+
+
+def test_who_stops_looking_ends_no_simulation(tmp_path: Path) -> None:
+    edc = Answering()
+    with tapping(tmp_path / "run.mcap", edc.endpoint, "--follow") as (process, endpoint):
+        assert process.stdout is not None
+        process.stdout.close()
+        with Peer(endpoint) as peer:
+            for turn in range(20):
+                exchanged(peer, edc, said(float(turn)).to_binary(), said(float(turn)).to_binary())
+            exchanged(peer, edc, ends(20.0).to_binary(), said(20.0).to_binary())
+        assert process.wait(PATIENCE) == 0
+    edc.close()
+    with Capture(tmp_path / "run.mcap") as run:
+        assert (len(list(run)), run.is_whole) == (42, True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from contextlib import ExitStack
 
+import click
+
 from batprotocol.capture.sources import Found
 from batprotocol.capture.tapping import tap as hand_on
 from batprotocol.cli.messages.dump import Shown
@@ -47,16 +49,20 @@ def tap(batsim: str, edc: str, record: str, shown: Shown | None, output: Output,
 
 
 class _Follower:
-    """Shows each message as it comes, under the name that it has in the recording."""
+    """Shows each message as it comes, under the name that it has in the recording, for as long as somebody reads it."""
 
     def __init__(self, shown: Shown) -> None:
-        self._shown = shown
+        self._shown: Shown | None = shown
         self._number = 0
 
     def __call__(self, direction: Direction, data: bytes) -> None:
         name = Names().of(self._number, direction)
-        self._shown(Found(0, name, name, data))
         self._number += 1
+        if self._shown is not None:
+            try:
+                self._shown(Found(0, name, name, data))
+            except click.exceptions.Exit:  # nobody reads on: that is no reason to end a simulation
+                self._shown = None
 
 
 def _is_end(last: bytes) -> bool:
