@@ -110,9 +110,9 @@ def batproto(context: click.Context) -> None:
     """Read, check and convert messages of batprotocol, the protocol between Batsim and schedulers.
 
     FILE is a message file or a handshake frame, in whatever format and of whatever age, from the text before Batsim 1
-    on; a directory or a .tar.xz archive of them; run.tar.xz/00004-b2e.bin, a single member of an archive; a recording
-    of FaST, run.jsonl, or a line of it, run.jsonl/5; or - for standard input. Messages may have up to 256 MiB, and
-    archives unpack to as much, or to 500 times their size.
+    on; a directory, an archive (.tar.xz) or a .mcap of them; run.tar.xz/00004-b2e.bin, a single one of an archive; a
+    recording of FaST, run.jsonl, or a line of it, run.jsonl/5; or - for standard input. Messages may have up to
+    256 MiB, and archives unpack to as much, or to 500 times their size.
 
     \b
     Examples:

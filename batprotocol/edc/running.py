@@ -48,9 +48,9 @@ def run(
         init: initialization data for the scheduler in place of those that Batsim sends.
         rules: the rule set that replies are checked with; one of `batprotocol.conversation.RULE_SETS`.
         timeout: seconds to wait for each message; None is for ever.
-        record: where to record all that is said: a file that ends with `.tar.xz` or `.tar`, or a folder. Nothing is
-            overwritten. Whatever becomes of the program, `batproto dump` and `batproto check` can read it up to the
-            last message.
+        record: where to record all that is said: a file that ends with `.mcap` (`batprotocol[capture]`), `.tar.xz` or
+            `.tar`, or a folder. Nothing is overwritten. Whatever becomes of the program, `batproto dump` and
+            `batproto check` can read it up to the last message.
         on_bound: called with the endpoint once it is bound, with the port that was found for `tcp://127.0.0.1:*`.
         on_wait: called every 0.2 seconds while waiting; what it raises ends the run.
 

@@ -110,7 +110,7 @@ def check(
 
     Args:
         component: as for `find`, as are all that are not told here.
-        save_to: the archive (`.tar.xz`) or empty folder for that conversation, as a recorded run; None: not saved.
+        save_to: the archive (`.tar.xz`, `.mcap`) or empty folder for that conversation, as a recorded run, or None.
 
     Raises:
         NonConformance: the decision component breaks a rule. It is an AssertionError.
@@ -136,7 +136,7 @@ def save(finding: Finding, path: str | os.PathLike[str], format: str | None = No
 
     Args:
         finding: the finding.
-        path: the archive, if it ends with `.tar.xz`, else the folder; nothing is overwritten.
+        path: the archive, if it ends with `.tar.xz` or `.mcap`, else the folder; nothing is overwritten.
         format: "binary" or "json", for what can be read; None: as it was said.
 
     Raises:
