@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 from hypothesis import given, settings
 from recorded import all_runs, said_in
@@ -11,6 +9,7 @@ from support import ROOT
 
 from batprotocol import Message, MessageBuilder
 from batprotocol.capture.knowledge import Follower, Knowledge, knowledge_at
+from batprotocol.edc.loading import load
 from batprotocol.model import Direction, SimulationBeginsEvent
 from batprotocol.simulator import Platform, simulate
 from batprotocol.testing import simulations
@@ -73,10 +72,8 @@ class Watched:
 @given(simulations.workloads(hosts=4))
 @settings(max_examples=15, deadline=None)
 def test_what_is_known_is_what_a_scheduler_knows(workload) -> None:
-    sys.path.insert(0, str(ROOT / "examples"))
-    from fcfs import FCFS
-
-    simulate(Platform.homogeneous(4), workload, Watched(FCFS()))
+    scheduler = load(f"{ROOT}/examples/fcfs.py:FCFS")
+    simulate(Platform.homogeneous(4), workload, Watched(scheduler()))
 
 
 # By hand

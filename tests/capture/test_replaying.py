@@ -18,6 +18,7 @@ from batprotocol import Message, OneShot, model
 from batprotocol.capture import Capture, Entry
 from batprotocol.capture.replaying import Played, Together, replay
 from batprotocol.edc import Scheduler
+from batprotocol.edc.loading import load
 from batprotocol.errors import CaptureError, RuleViolation
 from batprotocol.model import Direction
 
@@ -40,10 +41,8 @@ LONG = 20_000
 
 
 def example(name: str) -> type[Scheduler]:
-    sys.path.insert(0, str(ROOT / "examples"))
     module, cls = EXAMPLES[name]
-    found: type[Scheduler] = getattr(__import__(module), cls)
-    return found
+    return load(f"{ROOT}/examples/{module}.py:{cls}")
 
 
 def made_by_examples() -> list[Any]:
@@ -199,7 +198,7 @@ def test_other_ids_of_calls_come_to_the_same() -> None:
 
 def test_other_names_of_probes_come_to_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     cls = example("PowerSaver")
-    monkeypatch.setattr(sys.modules["power_saver"], "PROBE", "other")
+    monkeypatch.setattr(sys.modules[cls.__module__], "PROBE", "other")
     found = played(power(), cls(), in_effect=True)
     assert (found.difference, found.unlike) == (None, 2)  # it is created and stopped
     measured = [event for _, _, event in every(power(), model.ProbeDataEmittedEvent)]
