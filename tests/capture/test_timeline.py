@@ -24,6 +24,7 @@ from batprotocol import Direction, FinalJobState, InputError
 from batprotocol.capture import Capture, Entry
 from batprotocol.capture.timeline import (
     Messages,
+    OffDuty,
     Series,
     Timeline,
     TimelineData,
@@ -76,9 +77,12 @@ def at(series: Series, time: float) -> float:
 # What jobs tell
 
 
-@given(JOBS)
-def test_free_hosts_are_those_that_no_job_has(jobs: list[TimelineJob]) -> None:
-    series = free_hosts(jobs, 10, 0.0)
+OFF = st.builds(OffDuty, st.integers(0, 4), st.integers(4, 9), TIMES, TIMES.map((12.0).__add__))
+
+
+@given(JOBS, st.lists(OFF, max_size=3))
+def test_free_hosts_are_those_that_are_on_and_that_no_job_has(jobs: list[TimelineJob], off: list[OffDuty]) -> None:
+    series = free_hosts(jobs, 10, 0.0, off)
     assert all(one < other for one, other in pairwise(series.times))
     for time in [each + 0.5 for each in range(40)]:
         busy = {
@@ -88,7 +92,8 @@ def test_free_hosts_are_those_that_no_job_has(jobs: list[TimelineJob]) -> None:
             for first, last in job.hosts
             for host in range(first, last + 1)
         }
-        assert at(series, time) == 10 - len(busy)
+        away = {host for each in off if each.start <= time < each.end for host in range(each.first, each.last + 1)}
+        assert at(series, time) == 10 - len(busy | away)
 
 
 @given(JOBS)

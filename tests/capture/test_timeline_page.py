@@ -102,11 +102,12 @@ def test_a_run_is_seen_searched_and_clicked(browser: Browser, tmp_path: Path) ->
     assert span(tab) < 40
     tab.run("document.querySelector('.messages button').click()")
     tab.wait("document.querySelector('pre').textContent !== '…'")
-    assert text_of(tab, "pre") == f"message 7 about {EVIL}"
+    assert text_of(tab, "pre") == f"message 7 about {EVIL}\n"
+    assert text_of(tab, "pre mark") == EVIL
     assert shown(tab)["message"] == "7"
     tab.run("document.activeElement.blur()")
     tab.press("]")
-    tab.wait("document.querySelector('pre').textContent === 'message 8 about w0!8'")
+    tab.wait("document.querySelector('pre').textContent === 'message 8 about w0!8\\n'")
     tab.press("Escape")
     assert tab.run("document.querySelector('#panel').hidden")
 

@@ -35,6 +35,8 @@ EXTRAS = (
 )
 GOLDEN = ROOT / "tests" / "data" / "goldens" / "execute_job-simple.bin"
 
+RUN = next((ROOT / "tests" / "data" / "runs").glob("*.tar.xz"))
+
 PROGRAM = f"""
 import sys
 for name in {EXTRAS}:
@@ -52,6 +54,7 @@ main()
         (["rules", "task.open"], 0, "task.open"),
         (["dump", str(GOLDEN)], 0, "ExecuteJobEvent"),
         (["fast", "--help"], 0, "check"),
+        (["timeline", str(RUN), "--png", "run.png"], 1, "pip install 'batprotocol[plots]'"),
         (["grid", "--help"], 0, "simulate"),
         (["study", "--help"], 0, "table"),
         (["study", "metrics"], 0, "mean_bounded_slowdown"),

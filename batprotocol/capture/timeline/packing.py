@@ -38,7 +38,7 @@ def all_series(timeline: TimelineData) -> list[Series]:
     kinds = {each.kind for each in timeline.given}
     found = [] if "queue" in kinds or not timeline.jobs else [waiting_jobs(timeline.jobs)]
     if "hosts" not in kinds and timeline.host_count:
-        found.append(free_hosts(timeline.jobs, timeline.host_count, timeline.start))
+        found.append(free_hosts(timeline.jobs, timeline.host_count, timeline.start, timeline.off_duty, timeline.end))
     order = ("queue", "hosts", "power", "probe")
     return sorted([*found, *timeline.given], key=lambda series: order.index(series.kind))
 
@@ -64,6 +64,9 @@ def packed(timeline: TimelineData) -> bytes:
         "messages_of_job": of_job,
     }
     series = all_series(timeline)
+    shown = len(series)
+    if timeline.host_count:  # what jobs used of all, those that were off included, is what the overview shows
+        series.append(free_hosts(timeline.jobs, timeline.host_count, timeline.start))
     for number, each in enumerate(series):
         columns[f"times{number}"] = array("d", each.times)
         columns[f"values{number}"] = array("d", each.values)
@@ -84,8 +87,9 @@ def packed(timeline: TimelineData) -> bytes:
                 "lane": each.lane or each.name,
                 "step": each.is_step,
                 "most": each.most,
+                "hidden": number >= shown,
             }
-            for each in series
+            for number, each in enumerate(series)
         ],
         "texts": messages.text_count,
         "block": BLOCK,

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import groupby
+from math import inf
 from operator import itemgetter
 
-from batprotocol.capture.timeline.values import Series, TimelineJob
+from batprotocol.capture.timeline.values import OffDuty, Series, TimelineJob
 from batprotocol.conversation.hostsets import mask_of
 from batprotocol.model import FinalJobState
 
@@ -44,44 +45,45 @@ def waiting_jobs(jobs: Iterable[TimelineJob]) -> Series:
     return Series("jobs waiting", "queue", times, values, lane="jobs waiting")
 
 
-def free_hosts(jobs: Sequence[TimelineJob], host_count: int, start: float) -> Series:
-    """How many hosts no job had. Hosts that several jobs share count once.
+def free_hosts(
+    jobs: Iterable[TimelineJob],
+    host_count: int,
+    start: float,
+    off_duty: Iterable[OffDuty] = (),
+    end: float = inf,
+) -> Series:
+    """How many hosts were on and had no job. Hosts that several jobs share count once.
 
     Args:
         jobs: all jobs.
         host_count: how many hosts there are.
         start: since when, in simulated seconds.
+        off_duty: hosts that were off, or on their way.
+        end: the end of the run, in simulated seconds: who is off duty until then stays so.
     """
-    # An end comes before a start of the same moment: hosts are handed over.
+    held: list[tuple[float, float | None, tuple[tuple[int, int], ...]]] = [
+        (job.started, job.finished, job.hosts) for job in jobs if job.started is not None and job.hosts
+    ]
+    held += [(each.start, None if each.end >= end else each.end, ((each.first, each.last),)) for each in off_duty]
     changes: list[tuple[float, bool, int]] = []
-    for number, job in enumerate(jobs):
-        if job.hosts and job.started is not None:
-            changes.append((job.started, True, number))
-            if job.finished is not None:
-                changes.append((max(job.finished, job.started), job.finished <= job.started, number))
-    changes.sort()
+    for number, (since, until, _) in enumerate(held):
+        changes.append((since, True, number))
+        if until is not None:
+            changes.append((max(since, until), until <= since, number))
+    changes.sort()  # an end comes before a start of the same moment: hosts are handed over
     busy = 0
-    more: Counter[int] = Counter()  # of hosts that several jobs have, how many besides the first
+    more: Counter[int] = Counter()  # of hosts that several have, how many besides the first
     times, values = array("d", [start]), array("d", [host_count])
-    under_way = bytearray(len(jobs))
+    under_way = bytearray(len(held))
     for time, group in groupby(changes, itemgetter(0)):
         for _, _, number in group:
-            mask = mask_of(jobs[number].hosts)
+            mask = mask_of(held[number][2])
             if not under_way[number]:
                 under_way[number] = 1
                 more.update(_members(busy & mask))
                 busy |= mask
-            elif more:
-                kept = 0
-                for host in _members(mask):
-                    if more[host]:
-                        kept |= 1 << host
-                        more[host] -= 1
-                    if not more[host]:
-                        del more[host]
-                busy &= ~mask | kept
             else:
-                busy &= ~mask
+                busy = _given_back(busy, mask, more)
         free = host_count - busy.bit_count()
         if times[-1] == time:
             values[-1] = free
@@ -89,6 +91,19 @@ def free_hosts(jobs: Sequence[TimelineJob], host_count: int, start: float) -> Se
             times.append(time)
             values.append(free)
     return Series("free hosts", "hosts", times, values, lane="free hosts", most=host_count)
+
+
+def _given_back(busy: int, mask: int, more: Counter[int]) -> int:
+    """The hosts that are still busy when one who had those of the mask has left."""
+    kept = 0
+    if more:
+        for host in _members(mask):
+            if more[host]:
+                kept |= 1 << host
+                more[host] -= 1
+            if not more[host]:
+                del more[host]
+    return busy & (~mask | kept)
 
 
 def _members(mask: int) -> Iterable[int]:

@@ -62,7 +62,7 @@ async function readRun(number, element) {
       user: columns.user,
       rects: columns.rects,
     },
-    series: header.series.map((each, i) => levelled(each, columns[`times${i}`], columns[`values${i}`])),
+    allSeries: header.series.map((each, i) => levelled(each, columns[`times${i}`], columns[`values${i}`])),
     messages: {
       count: columns.message_time.length,
       time: columns.message_time,
@@ -76,6 +76,8 @@ async function readRun(number, element) {
       hint: header.hint,
     },
   };
+  run.series = run.allSeries.filter((each) => !each.hidden);
+  run.unused = run.allSeries.find((each) => each.hidden);
   run.rects = indexed(run, columns.first, columns.last);
   run.offDuty = { first: columns.off_first, last: columns.off_last, from: columns.off_from, to: columns.off_to, kind: columns.off_kind };
   run.messages.bySender = [0, 1].map((side) => Uint32Array.from(where(run.messages.sender, side)));

@@ -152,8 +152,10 @@ class Details {
     const text = element("pre", { tabindex: "0" }, "…");
     this.open(`Message ${number(message)}`, element("p", { class: "who" }, `${who}, at ${duration(time)}`), buttons, text);
     this.say(`Message ${message}, ${who}`);
-    text.textContent = (await textOf(run, message)) ?? withoutText(run, message);
-    if (job >= 0) mark(text, run.jobs.ids[job]);
+    const lines = ((await textOf(run, message)) ?? withoutText(run, message)).split("\n");
+    text.replaceChildren(...lines.map((line) => hanging(line, job >= 0 ? run.jobs.ids[job] : "")));
+    const first = text.querySelector("mark");
+    if (first) first.scrollIntoView({ block: "nearest" });
   }
 }
 
@@ -163,14 +165,14 @@ function withoutText(run, message) {
   return `${kept}\n${hint.replace("{number}", String(message).padStart(5, "0"))}`;
 }
 
-/* Marks each place where a word stands in a text. */
-function mark(node, word) {
-  const parts = node.textContent.split(word);
-  if (!word || parts.length > 500) return;
-  const children = parts.flatMap((part, i) => (i ? [element("mark", {}, word), part] : [part]));
-  node.replaceChildren(...children);
-  const first = node.querySelector("mark");
-  if (first) first.scrollIntoView({ block: "nearest" });
+/* A line of a tree: what does not fit goes on below its own beginning. Each place where a word stands is marked. */
+function hanging(line, word) {
+  const parts = word ? line.split(word) : [line];
+  const block = element("div", {}, ...parts.flatMap((part, i) => (i ? [element("mark", {}, word), part] : [part])), "\n");
+  const indent = line.search(/[^│├└─ |`-]/) + 4;
+  block.style.paddingLeft = `${indent}ch`;
+  block.style.textIndent = `${-indent}ch`;
+  return block;
 }
 
 /* The search for jobs: a box, and below it what is found. */

@@ -50,20 +50,30 @@ class Page extends Moving {
     on("theme", () => this.toggleTheme());
     on("help", () => document.getElementById("keys").showModal());
     on("keys-close", () => document.getElementById("keys").close());
+    this.tellClock();
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.rethemed());
   }
 
   setColour(way) {
     this.way = this.select.value = way;
     this.stage.colour(way);
+    this.tellColours();
+    this.stage.resize();
+  }
+
+  tellColours() {
+    const { colours, theme } = this.stage;
+    const entries = [...colours.legend];
+    for (const [kind, name, colour] of [[0, "hosts off", theme.off], [1, "hosts switching", theme.switching]]) {
+      if (this.runs.some((run) => run.offDuty.kind.includes(kind))) entries.push([name, colour]);
+    }
     const legend = document.getElementById("legend");
-    legend.replaceChildren(...this.stage.colours.legend.map(([name, colour]) => {
+    legend.replaceChildren(...entries.map(([name, colour]) => {
       const patch = element("i");
       patch.style.background = colour;
       return element("span", {}, patch, name);
     }));
-    legend.hidden = !this.stage.colours.legend.length;
-    this.stage.resize();
+    legend.hidden = !entries.length;
   }
 
   setBoxing(isBoxing) {
@@ -74,7 +84,12 @@ class Page extends Moving {
 
   toggleClock() {
     this.stage.view.isClock = !this.stage.view.isClock;
+    this.tellClock();
     this.stage.redraw();
+  }
+
+  tellClock() {
+    document.getElementById("clock").textContent = this.stage.view.isClock ? "Seconds" : "Days";
   }
 
   toggleTheme() {
@@ -86,6 +101,7 @@ class Page extends Moving {
 
   rethemed() {
     this.stage.readTheme();
+    this.tellColours();
     this.stage.redraw();
   }
 
@@ -211,6 +227,7 @@ class Page extends Moving {
     context.fill();
     context.fillStyle = "#fff";
     context.textAlign = "center";
+    context.textBaseline = "middle";
     context.fillText(text, left + width / 2, y + 14);
   }
 

@@ -48,7 +48,7 @@ function timeTicks(t0, t1, room, isClock) {
   if (isClock && least > 0.5) step = CLOCK_STEPS.find((each) => each >= least) || DAY * roundStep(least / DAY);
   const ticks = [];
   for (let i = Math.ceil(t0 / step - 1e-9); i * step <= t1 + step * 1e-9 && ticks.length < 1000; i++) {
-    const time = i * step;
+    const time = i * step || 0; // not -0
     ticks.push([time, isClock ? clock(time, step) : `${number(time, Math.max(0, Math.ceil(-Math.log10(step))))} s`,
       isClock ? step < DAY && time % DAY === 0 : i === 0]);
   }

@@ -7,6 +7,8 @@ const HEAD = 24;
 const LANE = 52;
 const MARKS = 13;
 const GAP = 12;
+const LOW_LANE = 36; // where there is little room
+const LOW_GAP = 8;
 const MOST_PIXELS = 3e6;
 const SLOW = 40; // milliseconds: from there on, the last picture is stretched while something moves
 
@@ -85,12 +87,17 @@ class Stage {
   /* The boxes of everything, in pixels of the page from the top of what is scrolled. */
   place() {
     const isNarrow = this.width < 560;
+    if (this.placeWith(isNarrow, LANE, GAP) > this.height) this.placeWith(isNarrow, LOW_LANE, LOW_GAP);
+    this.spacer.style.height = `${Math.max(0, this.total - this.height)}px`;
+  }
+
+  placeWith(isNarrow, high, gap) {
     const x = isNarrow ? 44 : 66;
     const w = Math.max(40, this.width - x - (isNarrow ? 8 : 16));
     const lanes = (run) => [...new Set(run.series.map((each) => each.lane))];
     const head = (run) => (this.runs.length > 1 ? HEAD : 8);
     const fixed = (run) =>
-      head(run) + GAP + lanes(run).length * ((isNarrow ? LANE - 8 : LANE) + GAP) + (run.messages.count ? 2 * MARKS + GAP + 4 : 0);
+      head(run) + gap + lanes(run).length * (high + gap) + (run.messages.count ? 2 * MARKS + gap + 4 : 0);
     const room = this.height - OVERVIEW - AXIS - 14 - this.runs.reduce((sum, run) => sum + fixed(run), 0);
     const gantt = Math.max(isNarrow ? 170 : 150, Math.floor(room / this.runs.length));
     let y = 6;
@@ -100,20 +107,20 @@ class Stage {
       const boxes = (run.boxes = { head: { x, y, w, h: head(run) } });
       y += boxes.head.h;
       boxes.jobs = { x, y, w, h: gantt };
-      y += gantt + GAP;
+      y += gantt + gap;
       boxes.lanes = lanes(run).map((lane) => {
-        const box = { x, y, w, h: isNarrow ? LANE - 8 : LANE, lane };
-        y += box.h + GAP;
+        const box = { x, y, w, h: high, lane };
+        y += high + gap;
         return box;
       });
       boxes.marks = [];
       if (run.messages.count) {
         boxes.marks = [0, 1].map((side) => ({ x, y: y + side * (MARKS + 2), w, h: MARKS, side }));
-        y += 2 * MARKS + 4 + GAP;
+        y += 2 * MARKS + 4 + gap;
       }
     }
     this.total = y + AXIS;
-    this.spacer.style.height = `${Math.max(0, this.total - this.height)}px`;
+    return this.total;
   }
 
   get scrolled() {
@@ -332,7 +339,7 @@ class Stage {
     const { start, end } = this.view;
     const share = picture.height / this.runs.length;
     this.runs.forEach((run, place) => {
-      const free = run.series.find((each) => each.kind === "hosts");
+      const free = run.unused;
       if (!free || !run.hostCount) return;
       context.fillStyle = LINES.hosts;
       for (let x = 0, i = 0; x < picture.width; x++) {
