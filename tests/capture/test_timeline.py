@@ -384,6 +384,24 @@ def test_a_timeline_is_written_by_its_suffix(tmp_path: Path) -> None:
         few() + few() + few() + few() + few()
 
 
+def test_what_is_no_text_is_shown_all_the_same(tmp_path: Path) -> None:
+    run = TimelineData("\udcff.csv", [TimelineJob(job_id="w0!\ud800", submitted=0.0)])
+    Timeline([run]).save(tmp_path / "run.html")
+    assert "<title>?.csv</title>" in (tmp_path / "run.html").read_text()
+    header, _ = unpacked(packed(run))
+    assert header["ids"] == ["w0!\ud800"]
+
+
+def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "run.html"
+    page.write_text("what was there")
+    monkeypatch.setattr("batprotocol.capture.timeline.pages.packed", lambda timeline: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        few().save(page)
+    assert [path.name for path in tmp_path.iterdir()] == ["run.html"]
+    assert page.read_text() == "what was there"
+
+
 @pytest.mark.slow
 def test_figures(tmp_path: Path) -> None:
     import matplotlib

@@ -36,7 +36,15 @@ _LANE: Final = 0.75
 _RATIO: Final = {".png": 200, ".svg": 300, ".pdf": 300}
 """Pixels for an inch."""
 _UNITS: Final = ((2 * 86400.0, 86400.0, "d"), (2 * 3600.0, 3600.0, "h"), (600.0, 60.0, "min"), (0.0, 1.0, "s"))
-_FORMATS: Final = "font.size", "axes.spines.top", "axes.spines.right", "svg.fonttype", "svg.hashsalt"
+_OFF: Final = "#dfe3e9"
+_SWITCHING: Final = "#f5e6c9"
+_STYLE: Final[Any] = {
+    "font.size": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "batprotocol",
+}
 
 
 class _Colours(NamedTuple):
@@ -53,7 +61,7 @@ def save_figure(runs: Sequence[TimelineData], path: str | os.PathLike[str], colo
     from matplotlib import pyplot
 
     suffix = Path(path).suffix.lower()
-    with matplotlib.rc_context(_settings()), naming(path):
+    with matplotlib.rc_context(_STYLE), naming(path):
         metadata = {"Date": None} if suffix == ".svg" else None
         figure.savefig(path, dpi=_RATIO[suffix], metadata=metadata)
     pyplot.close(figure)
@@ -79,7 +87,7 @@ def draw(runs: Sequence[TimelineData], colour: Colouring) -> Any:
     heights = [height for each in series for height in (_GANTT, *[_LANE] * len(each))]
     palette = json.loads((files("batprotocol.capture.timeline") / "page" / "colours.json").read_text("utf-8"))
     colours = _coloured(runs, colour, palette)
-    with matplotlib.rc_context(_settings()):
+    with matplotlib.rc_context(_STYLE):
         figure, grid = pyplot.subplots(
             len(heights),
             1,
@@ -103,10 +111,6 @@ def draw(runs: Sequence[TimelineData], colour: Colouring) -> Any:
     return figure
 
 
-def _settings() -> Any:
-    return dict(zip(_FORMATS, (8, False, False, "none", "batprotocol"), strict=True))
-
-
 def _time_unit(runs: Sequence[TimelineData]) -> tuple[float, str]:
     span = max(run.end for run in runs) - min(run.start for run in runs)
     return next((factor, unit) for least, factor, unit in _UNITS if span >= least)
@@ -116,6 +120,10 @@ def _draw_jobs(axis: Any, run: TimelineData, colours: Sequence[str], factor: flo
     from matplotlib.collections import PolyCollection
 
     corners, filled = [], []
+    for off in run.off_duty:
+        left, right = off.start / factor, off.end / factor
+        corners.append(((left, off.first), (right, off.first), (right, off.last + 1), (left, off.last + 1)))
+        filled.append(_SWITCHING if off.is_switching else _OFF)
     for job, colour in zip(run.jobs, colours, strict=True):
         if job.started is None:
             continue

@@ -6,6 +6,7 @@ they deflate to half. `page/data.js` is the other side. It must not know what a 
 
 from __future__ import annotations
 
+import json
 import sys
 from array import array
 from collections.abc import Sequence
@@ -43,6 +44,14 @@ def all_series(timeline: TimelineData) -> list[Series]:
     return sorted([*found, *timeline.given], key=lambda series: order.index(series.kind))
 
 
+def as_json(value: Any) -> bytes:
+    """JSON that is UTF-8, whatever names there are: those of files may hold what is no character."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(value).encode()
+
+
 def state_number(job: TimelineJob) -> int:
     """How the job ended, as a place in `states` of `page/colours.json`."""
     return _OTHER_STATE if job.state is None else _STATES.get(job.state, _OTHER_STATE)
@@ -65,8 +74,8 @@ def packed(timeline: TimelineData) -> bytes:
     }
     series = all_series(timeline)
     shown = len(series)
-    if timeline.host_count:  # what jobs used of all, those that were off included, is what the overview shows
-        series.append(free_hosts(timeline.jobs, timeline.host_count, timeline.start))
+    if timeline.host_count:
+        series.append(_unused(timeline, series))
     for number, each in enumerate(series):
         columns[f"times{number}"] = array("d", each.times)
         columns[f"values{number}"] = array("d", each.values)
@@ -96,8 +105,16 @@ def packed(timeline: TimelineData) -> bytes:
         "hint": messages.hint,
         "columns": [(name, _TYPES[values.typecode], len(values)) for name, values in columns.items()],
     }
-    text = msgspec.json.encode(header)
+    text = as_json(header)
     return deflated(b"".join([len(text).to_bytes(4, "little"), text, *map(_planes, columns.values())]))
+
+
+def _unused(timeline: TimelineData, series: Sequence[Series]) -> Series:
+    """How many hosts had no job, on or off: the overview shows the others."""
+    free = [each for each in series if each.kind == "hosts"]
+    if free and not timeline.off_duty and free[0] not in timeline.given:
+        return free[0]
+    return free_hosts(timeline.jobs, timeline.host_count, timeline.start)
 
 
 def _job_columns(timeline: TimelineData, words: dict[str, list[str]]) -> dict[str, array[Any]]:

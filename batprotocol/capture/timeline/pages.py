@@ -45,7 +45,9 @@ def parts(timelines: Sequence[TimelineData], title: str = "", colour: str = "job
         "POLICY": f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "base-uri 'none'; form-action 'none'",
         "VERSION": escape(_version()),
-        "TITLE": escape(title or " and ".join(timeline.name for timeline in timelines)),
+        "TITLE": escape(title or " and ".join(timeline.name for timeline in timelines))
+        .encode("utf-8", "replace")
+        .decode(),
         "COLOUR": escape(colour),
         "STYLE": style,
         "SCRIPT": script,

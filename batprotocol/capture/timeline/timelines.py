@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from batprotocol.capture.timeline.pages import MOST_RUNS, parts
 from batprotocol.capture.timeline.values import TimelineData
 from batprotocol.errors import InputError
-from batprotocol.files import naming
+from batprotocol.files import naming, whole
 
 if TYPE_CHECKING:
     from batprotocol.capture.timeline.figures import Colouring
@@ -69,9 +69,8 @@ class Timeline:
         """
         suffix = Path(path).suffix.lower()
         if suffix in (".html", ".htm"):
-            page = list(parts(self.runs, self.title, colour))  # before a file is touched
-            with naming(path), open(path, "w", encoding="utf-8", newline="\n") as file:
-                file.writelines(page)
+            with naming(path), whole(path) as file:
+                file.writelines(part.encode() for part in parts(self.runs, self.title, colour))
         elif suffix in (".png", ".svg", ".pdf"):
             from batprotocol.capture.timeline.figures import save_figure
 

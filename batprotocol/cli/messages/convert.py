@@ -6,8 +6,6 @@ The library translates.
 from __future__ import annotations
 
 import json
-import os
-import stat
 from contextlib import suppress
 from pathlib import PurePath
 
@@ -19,7 +17,7 @@ from batprotocol.cli.protocols.reading import Spoken
 from batprotocol.cli.protocols.table import read
 from batprotocol.cli.terminal.output import Output
 from batprotocol.errors import DecodeError, InputError
-from batprotocol.files import reason_of
+from batprotocol.files import reason_of, whole
 from batprotocol.simulator.inputs.older_profiles import modernized
 
 __all__ = ["convert"]
@@ -98,30 +96,7 @@ def _put(target: str, data: bytes) -> None:
         Output().raw(data)
         return
     try:
-        _write(target, data)
+        with whole(target) as file:
+            file.write(data)
     except OSError as error:
         raise click.ClickException(f"{target}: {reason_of(error)}") from error
-
-
-def _write(path: str, data: bytes) -> None:
-    """Write a file as a whole or not at all: it takes its name only when it is complete."""
-    try:
-        mode: int | None = os.stat(path).st_mode
-    except FileNotFoundError:
-        mode = None
-    if mode is not None and not stat.S_ISREG(mode):
-        with open(path, "wb") as file:  # a pipe or a device keeps its name
-            file.write(data)
-        return
-    path = os.path.realpath(path)  # ... and a symbolic link stays one
-    unfinished = f"{path}.{os.getpid()}.unfinished"
-    try:
-        with open(unfinished, "xb") as file:
-            file.write(data)
-        if mode is not None:
-            os.chmod(unfinished, stat.S_IMODE(mode))
-        os.replace(unfinished, path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(unfinished)
-        raise

@@ -494,7 +494,10 @@ async function begin() {
   runs.forEach((run) => facts.append(element("span", {}, (runs.length > 1 ? `${run.name}: ` : "") + run.facts)));
   new Page(runs);
   loading.remove();
-  document.body.dataset.ready = "yes";
+  requestAnimationFrame(() => {
+    document.body.dataset.milliseconds = Math.round(performance.now()); // since it was opened, until it is drawn
+    document.body.dataset.ready = "yes";
+  });
 }
 
 begin();
