@@ -43,7 +43,7 @@ def whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         path: the file. A pipe or a device keeps its name, and a symbolic link stays one.
 
     Raises:
-        OSError: it cannot be written; what was there before is as it was.
+        OSError: it cannot be written, and its `filename` is the path; what was there before is as it was.
     """
     try:
         mode: int | None = os.stat(path).st_mode
@@ -61,9 +61,11 @@ def whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if mode is not None:
             os.chmod(unfinished, stat.S_IMODE(mode))
         os.replace(unfinished, target)
-    except BaseException:
-        with suppress(FileNotFoundError):
+    except BaseException as error:
+        with suppress(OSError):
             os.unlink(unfinished)
+        if isinstance(error, OSError) and error.filename in (None, unfinished):
+            error.filename = os.fspath(path)
         raise
 
 

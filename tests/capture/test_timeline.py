@@ -445,6 +445,8 @@ def test_the_command(tmp_path: Path) -> None:
     [
         (["nowhere.csv", "-o", "run.html"], 1, "nowhere.csv: no such file or directory"),
         (["README.md"], 2, "where to? -o run.html, --png run.png or --svg run.svg"),
+        (["README.md"] * 5 + ["-o", "run.html"], 2, "a timeline has room for 4 runs, got 5"),
+        (["jobs.csv", "-o", "no/run.html"], 1, "no/run.html: no such file or directory"),
         (["README.md", "-o", "run.txt"], 2, "-o is for a file that ends with .html, got run.txt"),
         (["README.md", "-o", "run.html", "--messages", "all"], 2, "'all' is neither a number nor 'none'"),
         (["README.md", "-o", "run.html"], 1, "none of the messages of README is one of today's protocol"),
@@ -454,6 +456,7 @@ def test_the_command_says_what_is_wrong(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], status: int, said: str
 ) -> None:
     (tmp_path / "README.md").write_text("nothing")
+    (tmp_path / "jobs.csv").write_text(TABLE + "7,1,2,9,0-3\n")
     monkeypatch.chdir(tmp_path)
     done = run_here("timeline", *arguments)
     assert done.status == status

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from batprotocol.capture.timeline.pages import MOST_RUNS, parts
 from batprotocol.capture.timeline.values import TimelineData
 from batprotocol.errors import InputError
-from batprotocol.files import naming, whole
+from batprotocol.files import whole
 
 if TYPE_CHECKING:
     from batprotocol.capture.timeline.figures import Colouring
@@ -69,7 +69,7 @@ class Timeline:
         """
         suffix = Path(path).suffix.lower()
         if suffix in (".html", ".htm"):
-            with naming(path), whole(path) as file:
+            with whole(path) as file:
                 file.writelines(part.encode() for part in parts(self.runs, self.title, colour))
         elif suffix in (".png", ".svg", ".pdf"):
             from batprotocol.capture.timeline.figures import save_figure

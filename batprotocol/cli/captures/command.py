@@ -238,8 +238,11 @@ def timeline(context: click.Context, /, sources: tuple[str, ...], **options: Any
       batproto timeline fcfs.tar.xz easy.tar.xz -o both.html
       batproto timeline results --svg run.svg --colour state
     """
+    from batprotocol.capture.timeline.pages import MOST_RUNS
     from batprotocol.cli.captures import timeline as work
 
+    if len(sources) > MOST_RUNS:
+        raise click.UsageError(f"a timeline has room for {MOST_RUNS} runs, got {len(sources)}", context)
     if not any(options[each] for each in ("output", "png", "svg")):
         raise click.UsageError("where to? -o run.html, --png run.png or --svg run.svg", context)
     for name, suffix in (("output", ".html"), ("png", ".png"), ("svg", ".svg")):

@@ -108,6 +108,7 @@ class Page extends Moving {
   /* What is chosen: a job, a message, or nothing */
 
   find({ run, job }) {
+    this.root.focus({ preventScroll: true }); // so that keys move about again
     this.choose({ run, job });
     this.zoomToJob(run, job);
   }
