@@ -404,9 +404,6 @@ def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch:
 
 @pytest.mark.slow
 def test_figures(tmp_path: Path) -> None:
-    import matplotlib
-
-    matplotlib.use("agg")
     both = few("$one") + few("other")
     both.save(tmp_path / "both.png", colour="state")
     assert (tmp_path / "both.png").read_bytes().startswith(b"\x89PNG")

@@ -19,7 +19,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from batprotocol.capture.timeline.packing import all_series, facts, state_number
 from batprotocol.capture.timeline.values import Series, TimelineData, TimelineJob
 from batprotocol.errors import InputError, PackageMissing
-from batprotocol.files import naming
+from batprotocol.files import whole
 
 __all__ = ["COLOURINGS", "Colouring", "draw", "save_figure"]
 
@@ -58,13 +58,11 @@ def save_figure(runs: Sequence[TimelineData], path: str | os.PathLike[str], colo
     """Write the figure; see `Timeline.save`."""
     figure = draw(runs, colour)
     import matplotlib
-    from matplotlib import pyplot
 
     suffix = Path(path).suffix.lower()
-    with matplotlib.rc_context(_STYLE), naming(path):
-        metadata = {"Date": None} if suffix == ".svg" else None
-        figure.savefig(path, dpi=_RATIO[suffix], metadata=metadata)
-    pyplot.close(figure)
+    metadata = {"Date": None} if suffix == ".svg" else None
+    with matplotlib.rc_context(_STYLE), whole(path) as file:
+        figure.savefig(file, format=suffix[1:], dpi=_RATIO[suffix], metadata=metadata)
 
 
 def draw(runs: Sequence[TimelineData], colour: Colouring) -> Any:
@@ -80,23 +78,16 @@ def draw(runs: Sequence[TimelineData], colour: Colouring) -> Any:
         import matplotlib
     except ImportError:
         raise PackageMissing("figures need the package matplotlib: pip install 'batprotocol[plots]'") from None
-    matplotlib.use("agg")
-    from matplotlib import pyplot
+    from matplotlib.figure import Figure
 
     series = [all_series(run) for run in runs]
     heights = [height for each in series for height in (_GANTT, *[_LANE] * len(each))]
     palette = json.loads((files("batprotocol.capture.timeline") / "page" / "colours.json").read_text("utf-8"))
     colours = _coloured(runs, colour, palette)
     with matplotlib.rc_context(_STYLE):
-        figure, grid = pyplot.subplots(
-            len(heights),
-            1,
-            sharex=True,
-            squeeze=False,
-            figsize=(_WIDTH, sum(heights) + 0.6),
-            height_ratios=heights,
-            layout="constrained",
-        )
+        # Not of pyplot, which would keep it, and has a say in where it is shown.
+        figure: Any = Figure(figsize=(_WIDTH, sum(heights) + 0.6), layout="constrained")
+        grid = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)
         axes = list(grid[:, 0])
         factor, unit = _time_unit(runs)
         for run, lanes, chosen in zip(runs, series, colours, strict=True):

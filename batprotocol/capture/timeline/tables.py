@@ -23,8 +23,6 @@ __all__ = ["is_table", "read_tables"]
 
 _NEEDED: Final = ("job_id", "submission_time", "starting_time", "allocated_resources")
 _SWITCHING: Final = {"-1": Power.SWITCHING_ON, "-2": Power.SWITCHING_OFF}
-_LONGEST: Final = 2**20
-"""No field is longer: hosts of a job, 1 MiB."""
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:
@@ -71,7 +69,6 @@ def read_tables(path: str | os.PathLike[str], name: str = "") -> TimelineData:
 
 def _rows(file: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a table, each with the number of its line."""
-    csv.field_size_limit(_LONGEST)
     try:
         with open(file, encoding="utf-8", newline="") as opened:
             rows = csv.DictReader(opened)
