@@ -2,6 +2,7 @@
    a pixel adds its share to the pixels that it lies in, so that millions of rectangles become densities. */
 
 const LARGE = 2; // pixels from which on, both ways, a rectangle is drawn by itself
+const SHORTEST = 0.01; // pixels: what took no time is to be seen, too
 const MOST_NAMES = 400;
 
 /* A picture in memory, with whole pixels and, for what is smaller, sums of colours weighted by shares. */
@@ -105,7 +106,7 @@ function drawJobs(raster, run, view, colours) {
       raster.fill(x, y, stopX, stopY, colours.fill[colour], colours.edge[colour]);
       if (stopX - x > roomX && stopY - y > roomY && names.length < MOST_NAMES) names.push([rects.job[i], x, y, stopX - x, stopY - y]);
     } else {
-      raster.add(left, Math.max(0, top), right, Math.min(height, bottom), right - left < 1 ? colours.small[colour] : colours.parts[colour]);
+      raster.add(left, Math.max(0, top), Math.max(right, left + SHORTEST), Math.min(height, bottom), right - left < 1 ? colours.small[colour] : colours.parts[colour]);
     }
   });
   return names;
