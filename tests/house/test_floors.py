@@ -36,6 +36,7 @@ FLOORS = {
     "schemas": 4.6,
     "methods": 4.5,
     "signals": 4.5,
+    "writing": 4.5,
     "sockets": 4.5,
     "capture": 5,
     "edc": 5,

@@ -19,7 +19,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from batprotocol.capture.timeline.packing import all_series, facts, state_number
 from batprotocol.capture.timeline.values import Series, TimelineData, TimelineJob
 from batprotocol.errors import InputError, PackageMissing
-from batprotocol.files import whole
+from batprotocol.writing import whole
 
 __all__ = ["COLOURINGS", "Colouring", "draw", "save_figure"]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from batprotocol.capture.timeline.pages import MOST_RUNS, parts
 from batprotocol.capture.timeline.values import TimelineData
 from batprotocol.errors import InputError
-from batprotocol.files import whole
+from batprotocol.writing import whole
 
 if TYPE_CHECKING:
     from batprotocol.capture.timeline.figures import Colouring

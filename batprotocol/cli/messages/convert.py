@@ -17,8 +17,9 @@ from batprotocol.cli.protocols.reading import Spoken
 from batprotocol.cli.protocols.table import read
 from batprotocol.cli.terminal.output import Output
 from batprotocol.errors import DecodeError, InputError
-from batprotocol.files import reason_of, whole
+from batprotocol.files import reason_of
 from batprotocol.simulator.inputs.older_profiles import modernized
+from batprotocol.writing import whole
 
 __all__ = ["convert"]
 
