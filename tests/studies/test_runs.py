@@ -243,18 +243,21 @@ def test_toml_that_is_none(tmp_path: Path) -> None:
         Study.read(tmp_path / "bad.toml")
 
 
-@pytest.mark.parametrize("killed", ["index", "folder"])
+@pytest.mark.parametrize("killed", ["index", "folder", "torn", "cut"])
 def test_a_store_that_was_killed_goes_on(killed: str, tmp_path: Path) -> None:
     study = Study(scheduler=["fcfs", "easy"], workload=SMALL)
     rows = study.run(tmp_path / "store")
+    index = tmp_path / "store" / "index.sqlite"
     remove: dict[str, Callable[[], object]] = {
-        "index": lambda: os.unlink(tmp_path / "store" / "index.sqlite"),
+        "index": index.unlink,
         "folder": lambda: os.rename(rows[0].folder, tmp_path / "away"),
+        "torn": lambda: index.write_bytes(index.read_bytes()[:4096] + bytes(4096)),
+        "cut": lambda: index.write_bytes(b"no SQLite"),
     }
     remove[killed]()
     counter = Counter()
     again = study.run(tmp_path / "store", on_progress=counter)
-    assert counter.ran == (0 if killed == "index" else 1)
+    assert counter.ran == (1 if killed == "folder" else 0)
     assert [(row.key, row.metrics) for row in again] == [(row.key, row.metrics) for row in rows]
     if killed == "folder":
         assert contents(again[0].folder) == contents(str(tmp_path / "away"))

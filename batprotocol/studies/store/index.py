@@ -9,7 +9,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any, Final, NamedTuple
 
 from batprotocol.errors import StudyError
@@ -56,6 +56,10 @@ class Index:
 
     def __init__(self, folder: str, *, writes: bool) -> None:
         self._path = os.path.join(folder, NAME)
+        if writes and self._is_torn():
+            for name in (self._path, f"{self._path}-journal"):
+                with suppress(FileNotFoundError):
+                    os.unlink(name)
         with self._telling():
             where = f"file:{_quoted(self._path)}?mode={'rwc' if writes else 'ro'}"
             self._database = sqlite3.connect(where, timeout=_PATIENCE, isolation_level=None, uri=True)
@@ -69,6 +73,21 @@ class Index:
             except BaseException:
                 self._database.close()
                 raise
+
+    def _is_torn(self) -> bool:
+        """Whether there is a file that nobody can read: it was copied while it was written, or lost in a power cut.
+
+        Who opens the store makes it anew of the folders.
+        """
+        if not os.path.exists(self._path):
+            return False
+        try:
+            with closing(sqlite3.connect(f"file:{_quoted(self._path)}?mode=ro", timeout=_PATIENCE, uri=True)) as found:
+                return str(found.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok"
+        except sqlite3.OperationalError:
+            return False  # it is locked, or cannot be opened: that is told where it matters
+        except sqlite3.DatabaseError:
+            return True
 
     def _expect_format(self) -> None:
         application = self._database.execute("PRAGMA application_id").fetchone()[0]
@@ -151,7 +170,10 @@ class Index:
         try:
             yield
         except sqlite3.Error as error:
-            raise StudyError(str(error), file=self._path) from None
+            hint = ""
+            if type(error) is sqlite3.DatabaseError:
+                hint = "; whoever runs a study with this store makes it anew"
+            raise StudyError(f"{error}{hint}", file=self._path) from None
 
 
 def _text(value: Any) -> str:
