@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import pickle
 import shutil
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
@@ -24,6 +26,9 @@ __all__ = ["PRINTED", "main"]
 
 PRINTED = "printed"
 """The file in a child's folder that takes what is printed there."""
+
+_PATIENCE = 10.0
+"""Seconds that it takes at most to notice that nobody is there any more."""
 
 
 def main(descriptor: int, function: str, folder: str, memory: int) -> None:
@@ -38,7 +43,7 @@ def main(descriptor: int, function: str, folder: str, memory: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who has started this
     faulthandler.enable()
     connection = Connection(descriptor)
-    requests: SimpleQueue[Any] = SimpleQueue()
+    requests: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_read, args=(connection, requests, folder), daemon=True).start()
     module, _, name = function.partition(":")
     call: Callable[[Any, dict[str, Any], str], Any] = getattr(import_module(module), name)
@@ -47,23 +52,28 @@ def main(descriptor: int, function: str, folder: str, memory: int) -> None:
     shared: dict[str, Any] = {}
     scratch = os.path.join(folder, "scratch")
     while True:
-        argument, more = requests.get()
-        shared.update(more)
+        request = requests.get()
         with suppress(OSError):
             os.ftruncate(1, 0)
         try:
+            argument, more = pickle.loads(request)  # here, as two threads that import the same may wait for each other
+            shared.update(more)
             answer = True, call(argument, shared, scratch)
         except BaseException:
             answer = False, traceback.format_exc()
-        sys.stdout.flush()
-        _empty(scratch)
-        connection.send(answer)
+        try:
+            sys.stdout.flush()
+            _empty(scratch)
+            connection.send(answer)
+        except OSError:
+            time.sleep(_PATIENCE)  # if who has started this is gone, the other thread is taking all of it away
+            raise
 
 
-def _read(connection: Connection, requests: SimpleQueue[Any], folder: str) -> None:
+def _read(connection: Connection, requests: SimpleQueue[bytes], folder: str) -> None:
     while True:
         try:
-            requests.put(connection.recv())
+            requests.put(connection.recv_bytes())
         except (EOFError, OSError):
             shutil.rmtree(folder, ignore_errors=True)
             os.killpg(0, signal.SIGKILL)  # with all that it has started

@@ -27,6 +27,8 @@ __all__ = ["Description", "read_description"]
 _SETTINGS: Final = ("name", "timeout", "memory")
 _EXAMPLE: Final = "example"
 _UNITS: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_OF_MODELS: Final = ("jobs", "load", "badness", "walltimes", "seed")
+"""What can be made of a workload that is drawn from a model."""
 _DRAWN: Final = ("weeks", "badness")
 """What of a workload is drawn by chance."""
 _SEED: Final = "{seed}"
@@ -72,6 +74,7 @@ class Description:
                 for number, each in enumerate(self._values["scheduler"])
             ]
             self._label()
+            self._expect_changes()
             self._expect_chance()
             self._expect_watts()
         except StudyError as error:
@@ -146,6 +149,17 @@ class Description:
                     raise StudyError(f"{shown(label)} is there twice{hint}", key)
                 seen.add(str(label))
             self.axes[key] = tuple(labels[key])
+
+    def _expect_changes(self) -> None:
+        """What is made of a workload is said once, and can be made of it."""
+        for key in self._values:
+            for workload in self._inputs["workload"] if KEYS[key].kind == "change" else ():
+                if _word(key) in _words(workload) and key != "seed":
+                    raise StudyError(f"the workload {shown(workload.text)} has it in its name already", key)
+                if workload.files is None and key not in _OF_MODELS:
+                    raise StudyError(
+                        f"the workload {shown(workload.text)} is drawn from a model, of which it is not", key
+                    )
 
     def _expect_chance(self) -> None:
         """Ten seeds of what no seed changes would be ten times the same."""
@@ -292,16 +306,23 @@ def memory_of(given: Any) -> int:
 
 def _changes(value: Mapping[str, Any], workload: _Input) -> dict[str, str]:
     """What is made of a workload, in the words of its name."""
-    own = dict(part.partition("=")[::2] for part in str(workload.text).partition("?")[2].split("&"))
+    own = _words(workload)
     found = {}
     for key, given in value.items():
-        if KEYS[key].kind == "change" and not (key == "seed" and not _draws(value, workload)):
-            word = key.replace("_", "-")
-            if word in own and key != "seed":
-                raise StudyError(f"the workload {shown(workload.text)} has it in its name already", key)
-            if word not in own:
-                found[word] = ("yes" if given else "no") if isinstance(given, bool) else str(given)
+        if KEYS[key].kind != "change" or _word(key) in own or (key == "seed" and not _draws(value, workload)):
+            continue
+        found[_word(key)] = ("yes" if given else "no") if isinstance(given, bool) else str(given)
     return found
+
+
+def _word(key: str) -> str:
+    """What a key is called in names of workloads."""
+    return key.replace("_", "-")
+
+
+def _words(workload: _Input) -> set[str]:
+    """What the name of a workload says itself is made of it."""
+    return {part.partition("=")[0] for part in str(workload.text).partition("?")[2].split("&")}
 
 
 def _draws(value: Mapping[str, Any], workload: _Input) -> bool:

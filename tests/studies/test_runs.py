@@ -225,6 +225,11 @@ def test_what_fails_is_kept_and_stops_nothing(tmp_path: Path) -> None:
         ({"scheduler": "fcfs", "seed": "9-1"}, "seed: expected integers"),
         ({"scheduler": "fcfs", "seed": "0-1"}, "seed: nothing is drawn by chance"),
         ({"scheduler": "fcfs", "energy": True, "workload": SMALL}, "platform: energy can only be measured"),
+        (
+            {"scheduler": "fcfs", "workload": SMALL, "weeks": "shuffled"},
+            "weeks: the workload 'lublin:16?jobs=15' is drawn",
+        ),
+        ({"scheduler": "fcfs", "workload": SMALL, "jobs": "0-9"}, "jobs: the workload 'lublin:16?jobs=15' has it in"),
         ({"scheduler": "fcfs", "timeout": 0}, "timeout: expected seconds > 0"),
         ({"scheduler": "fcfs", "memory": "much"}, "memory: expected bytes"),
         ({"scheduler": {"scheduler": "fcfs", "argument": 1}}, "scheduler: a table has the keys"),

@@ -76,7 +76,7 @@ def test_failures_are_told_once(study: Path) -> None:
     first, again, hint = done.stderr.splitlines()
     assert "scheduler=own.py:Own: KeyError: 'no', at simulated time " in first
     assert "3 x KeyError" in again
-    assert hint.endswith("--failed lists what failed")
+    assert hint.endswith("--failed lists what failed, and show tells why")
     listed = run_here("study", "list", str(study), "--failed").out
     assert listed.count("KeyError") == 3
     shown = run_here("study", "show", str(study), listed.split()[0]).out

@@ -117,12 +117,11 @@ class _Teller:
         last = self.last
         took = f"{last.seconds:.1f} s, {last.rate:.3g} runs a second" if last.done + last.failed else "nothing to do"
         before = f", {last.there:,} were there" if last.there else ""
-        self._output.line(("", f"{last.total:,} runs: {last.done:,} done, {last.failed:,} failed{before}; {took}"))
+        runs = "run" if last.total == 1 else "runs"
+        self._output.line(("", f"{last.total:,} {runs}: {last.done:,} done, {last.failed:,} failed{before}; {took}"))
         if last.failed:
             often = [f"{count:,} x {reason}" for reason, count in self._reasons.most_common() if count > 1]
             for text in often[:_TOLD]:
                 self._output.remark(self._place, text)
-            self._output.remark(
-                self._place, f"batproto study list {shlex.quote(self._place)} --failed lists what failed"
-            )
+            self._output.remark(self._place, "batproto study list --failed lists what failed, and show tells why")
         return int(last.failed > 0)
