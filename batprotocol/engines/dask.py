@@ -93,7 +93,7 @@ class DaskEngine:
         try:
             self._client = connect(address, timeout)
         except ImportError as error:
-            raise PackageMissing(f"a Dask cluster: {missing(error)}", name=error.name) from None
+            raise PackageMissing(missing(error).replace("it", "Dask", 1), name=error.name) from None
         except FAULTS as error:
             raise ClusterError(f"{address} does not answer: {error}") from None
         try:

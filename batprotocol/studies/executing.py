@@ -27,7 +27,6 @@ from batprotocol.studies.files import Files
 from batprotocol.studies.inputs import Inputs
 from batprotocol.studies.keeping import RECORDING, Keeper
 from batprotocol.studies.outcomes import DONE, FAILED, KINDS, Outcome, TimeOver, failed, is_full
-from batprotocol.studies.real import simulate_with
 from batprotocol.studies.runs import Limits, Task
 from batprotocol.studies.schedulers import Shelf
 
@@ -98,6 +97,8 @@ def _run(workshop: Workshop, task: Task, limits: Limits, shared: Mapping[str, Fi
         prefix = os.path.join(scratch, "out", "")
         hosts = len(platform.computation_hosts)
         if task.batsim:
+            from batprotocol.studies.real import simulate_with  # it needs ZeroMQ
+
             os.mkdir(prefix)
             source = workshop.inputs.root(task.source, shared)
             workload_path = workshop.inputs.path(task.workload_files, shared) if task.workload_files else ""

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from batprotocol.engines import DaskEngine, Ended, Engine, Processes
+from batprotocol.engines import Ended, Engine, Processes
 from batprotocol.errors import StudyError
 from batprotocol.studies.executing import FUNCTION
 from batprotocol.studies.files import Files
@@ -190,11 +190,7 @@ class Study:
             if todo:
                 limits = self._description.limits
                 seconds = limits.seconds * _GRACE + _GRACE_SECONDS
-                engine: Engine = (
-                    Processes(FUNCTION, _count(processes, len(todo)), seconds=seconds, memory=limits.memory)
-                    if dask is None
-                    else DaskEngine(FUNCTION, dask, seconds=seconds, memory=limits.memory)
-                )
+                engine = _engine(dask, _count(processes, len(todo)), seconds, limits.memory)
                 try:
                     _Loop(engine, opened, limits, files, progress, on_progress, states).run(todo)
                 finally:
@@ -223,6 +219,14 @@ def read_rows(path: str | os.PathLike[str], store: str | os.PathLike[str] | None
         return Study.read(path).rows(store)
     with Store(path) as opened:
         return opened.rows(all=all)
+
+
+def _engine(dask: str | None, count: int, seconds: float, memory: int) -> Engine:
+    if dask is None:
+        return Processes(FUNCTION, count, seconds=seconds, memory=memory)
+    from batprotocol.engines.dask import DaskEngine
+
+    return DaskEngine(FUNCTION, dask, seconds=seconds, memory=memory)
 
 
 def _count(processes: int | None, runs: int) -> int:

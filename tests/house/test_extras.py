@@ -61,6 +61,7 @@ main()
         (["study", "table", "nowhere"], 1, "there is no such store"),
         (["study", "plot", "nowhere", "-o", "plot.png"], 1, "pip install 'batprotocol[plots]'"),
         (["compare", "nowhere", "nowhere"], 1, "no such file or directory"),
+        (["study", "run", "examples/study.toml", "--dry-run"], 0, "scheduler=easy-sjf"),
         (["grid", "stat"], 1, "pip install 'batprotocol[campaigns]'"),
         (["grid", "simulate"], 1, "pip install 'batprotocol[campaigns]'"),
     ],
@@ -97,3 +98,20 @@ def test_exports_without_their_extras(to: str, extra: str, tmp_path: Path) -> No
     assert done.returncode == 1
     assert done.stderr.endswith(f"pip install 'batprotocol[{extra}]'\n")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_studies_on_dask_without_it(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text('scheduler = "fcfs"\n')
+    command = [
+        sys.executable,
+        "-c",
+        PROGRAM,
+        "study",
+        "run",
+        str(tmp_path / "study.toml"),
+        "--dask",
+        "tcp://127.0.0.1:1",
+    ]
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "batproto: Dask needs distributed: pip install 'batprotocol[dask]'\n"

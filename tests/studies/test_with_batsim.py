@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import run_here
 from embedded import needs_host
-from processes import batproto
 
 from batprotocol.studies import Rows, Study
 
@@ -45,7 +45,7 @@ def test_a_study_runs_unchanged_with_a_program_in_the_place_of_batsim(tmp_path: 
     study = Study(
         scheduler=["easy-sjf", {"scheduler": "own.py:Own", "name": "own", "arguments": {"backfills": True}}],
         workload="lublin:16?jobs=15",
-        load=[0.7, 1.4],
+        load=1.4,
         seed=1,
         folder=tmp_path,
     )
@@ -61,8 +61,8 @@ def test_a_study_runs_unchanged_with_a_program_in_the_place_of_batsim(tmp_path: 
 
 def test_files_go_as_they_are_and_energy_is_measured(tmp_path: Path) -> None:
     study = Study(scheduler="easy", energy=True, warm_up=0.1)
-    (one,) = study.run(tmp_path / "embedded")
-    (other,) = study.run(tmp_path / "real", batsim=f"{BATPROTO} {OPTIONS}".split())
+    (one,) = study.run(tmp_path / "embedded", processes=1)
+    (other,) = study.run(tmp_path / "real", processes=1, batsim=f"{BATPROTO} {OPTIONS}".split())
     assert other.error == ""
     assert one.metrics["consumed_joules"] > 1e6
     assert other.metrics == pytest.approx(one.metrics, rel=1e-4)
@@ -92,11 +92,11 @@ def test_failures_of_both_sides_are_told(tmp_path: Path) -> None:
         'scheduler = [{ scheduler = "own.py:Told", name = "told" }, "fcfs"]\nworkload = "lublin:16?jobs=5"\n'
     )
     path = str(tmp_path / "study.toml")
-    done = batproto("study", "run", path, "--batsim", f"{BATPROTO} {OPTIONS}", "-j", "1")
-    assert done.stdout.startswith("2 runs: 1 done, 1 failed; "), done.stderr
-    assert "scheduler=told: KeyError: 'over the socket, too', at simulated time " in done.stderr
+    done = run_here("study", "run", path, "--batsim", f"{BATPROTO} {OPTIONS}", "-j", "1")
+    assert done.out.startswith("2 runs: 1 done, 1 failed; "), done.err
+    assert "scheduler=told: KeyError: 'over the socket, too', at simulated time " in done.err
     row = Study.read(path).run(only=["scheduler=told"], batsim=f"{BATPROTO} {OPTIONS}".split())[0]
     assert row.kind == "exception"
     assert row.recording
-    done = batproto("study", "run", path, "--batsim", "false", "-j", "1")
-    assert "scheduler=told: false ended with status 1 before the simulation was over" in done.stderr
+    done = run_here("study", "run", path, "--batsim", "false", "-j", "1")
+    assert "scheduler=told: false ended with status 1 before the simulation was over" in done.err

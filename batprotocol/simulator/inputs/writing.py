@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from html import escape
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 from batprotocol.errors import InputError
 from batprotocol.model import (
@@ -59,14 +59,13 @@ def platform_xml(platform: Platform) -> str:
         raise InputError("only platforms of equal hosts are written; of others, use the file", file=platform.filename)
     lines = []
     for host in (platform.master, *hosts):
-        name, speeds = host.name, ",".join(f"{speed!r}f" for speed in host.speeds)
-        up, down = quoteattr(f"{name}_link_UP"), quoteattr(f"{name}_link_DOWN")
+        name, speeds = escape(host.name), ",".join(f"{speed!r}f" for speed in host.speeds)
         link = platform.route(host, platform.master if host is not platform.master else hosts[0]).links[0]
         amounts = f'bandwidth="{link.bandwidth!r}Bps" latency="{link.latency!r}s"'
         lines += [
-            f"<host id={quoteattr(name)} speed={quoteattr(speeds)} core={quoteattr(str(host.cores))}/>",
-            f'<link id={quoteattr(f"{name}_link")} {amounts} sharing_policy="SPLITDUPLEX"/>',
-            f"<host_link id={quoteattr(name)} up={up} down={down}/>",
+            f'<host id="{name}" speed="{speeds}" core="{host.cores}"/>',
+            f'<link id="{name}_link" {amounts} sharing_policy="SPLITDUPLEX"/>',
+            f'<host_link id="{name}" up="{name}_link_UP" down="{name}_link_DOWN"/>',
         ]
     inside = "\n    ".join(lines)
     return (
