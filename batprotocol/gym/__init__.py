@@ -17,28 +17,35 @@ except ImportError as error:
     raise PackageMissing(f"environments need the package {error.name}: pip install 'batprotocol[gym]'") from None
 
 from batprotocol.gym.environment import Environment, Snapshot
-from batprotocol.gym.environments import Batch, Policies
-from batprotocol.gym.log import Log
+from batprotocol.gym.environments import Backfill, Batch, Hosts, Policies, Power
+from batprotocol.gym.log import Log, order_of
 from batprotocol.gym.observations import FEATURES
 from batprotocol.gym.rewards import BoundedSlowdown, Energy, Reward, Utilisation, Waiting
 from batprotocol.gym.vector import VectorEnvironment
+from batprotocol.gym.wrappers import RLSchedulerLayout, SplitWindow
 
 __all__ = [
     "FEATURES",
+    "Backfill",
     "Batch",
     "BoundedSlowdown",
     "Energy",
     "Environment",
+    "Hosts",
     "Log",
     "Policies",
+    "Power",
+    "RLSchedulerLayout",
     "Reward",
     "Snapshot",
+    "SplitWindow",
     "Utilisation",
     "VectorEnvironment",
     "Waiting",
+    "order_of",
 ]
 
-for _kind in (Batch, Policies):
+for _kind in (Batch, Policies, Backfill, Power, Hosts):
     _name = f"batprotocol/{_kind.__name__}-v0"
     if _name not in _gymnasium.registry:
         _gymnasium.register(

@@ -219,12 +219,18 @@ class Environment(gymnasium.Env[Any, Any]):
         if self._is_over:
             raise ResetNeeded("the episode is over: call reset() first")
         self._refused = None
-        self.act(self._checked(action))
+        action = self._checked(action)
+        if not world.is_over:
+            self.act(action)
         self._go_on(world)
         if self.reward_at == "step":
             before, self._value = self._value, self._reward.value(world)
             return self._value - before, self._is_over
         return (self._reward.value(world) if self._is_over else 0.0), self._is_over
+
+    def value(self) -> float:
+        """What the episode is worth so far, however it is rewarded."""
+        return self._reward.value(self.world)
 
     def observe(self) -> Any:
         """What there is to see now."""
@@ -263,7 +269,7 @@ class Environment(gymnasium.Env[Any, Any]):
 
     def allowed(self) -> Mask:
         """Which actions are allowed now; all of them, once the episode is over."""
-        return np.ones(self.mask_size, np.int8) if self._is_over else self.mask()
+        return np.ones(self.mask_size, np.int8) if self.world.is_over else self.mask()
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The same as booleans, as sb3-contrib asks for them."""
@@ -328,8 +334,7 @@ class Environment(gymnasium.Env[Any, Any]):
         self._value, self._is_over, self._refused = 0.0, False, None
         self.begin()
         self._go_on(world)
-        if self.reward_at == "step":
-            self._value = 0.0
+        self._is_over = False  # where there was nothing to decide, it is over after one step, whatever the action
 
     def _go_on(self, world: World) -> None:
         while not world.is_over:

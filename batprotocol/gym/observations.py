@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from batprotocol.errors import InputError, shown
-from batprotocol.gym.log import order_of
+from batprotocol.gym.log import NEVER, order_of
 from batprotocol.gym.worlds.world import World
 
 __all__ = ["FEATURES", "MACHINE", "RUNNING", "Feature", "Lasting", "Sight"]
@@ -199,9 +199,10 @@ class Sight:
             free[0] = world.free
             free[1:] = lasting.sizes.take(jobs)
             places = np.add.accumulate(free).searchsorted(known[:, 1])
-            seconds = np.concatenate((_NOW, left)).take(places)
+            seconds = np.concatenate((_NOW, left, _NOT_AT_ALL)).take(places)
             times[:, self._waited :] = seconds[:, None]
         table[:, self._columns] = times / (times + known[:, 2:])
 
 
 _NO_TIMES, _NO_JOBS, _NOW = np.empty(0), np.empty(0, np.int64), np.zeros(1)
+_NOT_AT_ALL = np.array([NEVER])  # as hosts are asleep

@@ -161,5 +161,8 @@ class VectorEnvironment(VectorEnv[Any, Any, Any]):
         return {**infos, "action_mask": self._masks.copy(), "_action_mask": chosen.copy()}
 
 
+Backfill = partial(VectorEnvironment, environments.Backfill)
 Batch = partial(VectorEnvironment, environments.Batch)
+Hosts = partial(VectorEnvironment, environments.Hosts)
 Policies = partial(VectorEnvironment, environments.Policies)
+Power = partial(VectorEnvironment, environments.Power)

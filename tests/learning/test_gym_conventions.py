@@ -21,7 +21,7 @@ from batprotocol.simulator import StaticJob, Workload
 
 WITHOUT_ENGINE = True
 
-IDS = ["Batch", "Policies"]
+IDS = ["Batch", "Policies", "Backfill", "Power", "Hosts"]
 SMALL: dict[str, Any] = {"workload": "lublin:32?jobs=200&seed=3", "jobs": 40, "max_queue": 16}
 
 
@@ -35,7 +35,10 @@ def made(name: str, **options: Any) -> Any:
 
 def drawn(env: Any, info: dict[str, Any]) -> Any:
     """An action that is allowed, drawn by the action space's own seed."""
-    return env.action_space.sample(info["action_mask"])
+    mask = info["action_mask"]
+    if not hasattr(env.action_space, "n"):
+        mask = tuple(np.split(mask, len(env.action_space.nvec)))
+    return env.action_space.sample(mask)
 
 
 def test_ids_are_registered() -> None:
@@ -60,9 +63,9 @@ def test_gymnasiums_checker_has_nothing_to_say(name: str, options: dict[str, Any
 
 @pytest.mark.parametrize("name", IDS)
 def test_one_seed_is_one_episode_and_copies_go_on_alike(name: str) -> None:
-    envs = [made(name, reward_at="step") for _ in range(2)]
+    envs = [made(name, reward_at="step", jobs=30 if name in ("Power", "Hosts") else 120) for _ in range(2)]
     told: list[Any] = [env.reset(seed=7) for env in envs]
-    for turn in range(200):
+    for turn in range(60):
         np.testing.assert_equal(told[0], told[-1])
         if len(told[0]) == 5 and told[0][2]:
             assert turn > 5
@@ -227,3 +230,91 @@ def test_both_pictures() -> None:
     assert image.shape == (256, 512, 3)
     assert image.dtype == np.uint8
     assert len(np.unique(image.reshape(-1, 3), axis=0)) > 3
+
+
+def test_rlschedulers_layout() -> None:
+    from batprotocol.gym import RLSchedulerLayout
+
+    env = RLSchedulerLayout(made("Batch", max_queue=128))
+    seen, _ = env.reset(seed=1)
+    assert seen.shape == (128, 8)
+    for _ in range(20):
+        seen, _, _, _, _ = env.step(0)
+        assert env.observation_space.contains(seen)
+    world = env.unwrapped.world
+    waiting = len(world.queue)
+    assert 0 < waiting < 128
+    assert seen[waiting:].tolist() == [[0, 1, 1, 1, 1, 1, 1, 0]] * (128 - waiting)
+    for place, job in enumerate(world.queue):
+        assert seen[place, 0] == np.float32((world.now - world.submitted[job]) / 43200)
+        assert (seen[place, 7] > 0.5) == (world.sizes[job] <= world.free)
+    with pytest.raises(InputError, match=r"expected 1 to 16 \(max_queue\) rows, got 128"):
+        RLSchedulerLayout(made("Batch"))
+
+
+def test_a_split_window_sees_both_ends_of_the_queue() -> None:
+    from batprotocol.gym import SplitWindow
+
+    env = SplitWindow(made("Batch", jobs=100, max_queue=100, wait=True), window=8)
+    seen, info = env.reset(seed=1)
+    world = env.unwrapped.world
+    assert info["action_mask"].tolist() == [1] + 7 * [0] + [1]
+    while len(world.queue) < 20:
+        assert env.observation_space.contains(seen)
+        seen, _, _, _, info = env.step(8 if len(world.queue) < 12 else 0)
+    whole, waiting = env.unwrapped.observe()["jobs"], len(world.queue)
+    np.testing.assert_array_equal(seen["jobs"], np.concatenate((whole[:4], whole[waiting - 4 : waiting])))
+    assert info["action_mask"].tolist() == env.action_masks().tolist() == [1] * 9
+    last = world.queue[-1]
+    env.step(7)
+    assert last in world.started
+    with pytest.raises(InputError, match="expected max_queue >= jobs, 40, got 16"):
+        SplitWindow(made("Batch"))
+
+
+def test_hosts_are_switched_on_where_nothing_else_would_happen() -> None:
+    env = made("Power", jobs=20)
+    env.reset(seed=1)
+    is_over, refused, steps = False, 0, 0
+    while not is_over:
+        _, reward, is_over, _, info = env.step(0)
+        refused += "refused" in info
+        steps += 1
+    assert refused
+    assert len(env.rows()) == 20
+    off = reward
+    env.reset(seed=1)
+    is_over = False
+    while not is_over:
+        _, reward, is_over, _, info = env.step(env.levels - 1)
+    assert reward < off < 0  # what is always on takes more
+    assert len(env.rows()) == 20
+
+
+def test_hosts_are_those_that_were_given() -> None:
+    env = made("Hosts", jobs=10)
+    env.reset(seed=1)
+    world = env.world
+    size = world.sizes[0]
+    action = np.zeros(32, np.int64)
+    action[-size:] = 1
+    env.step(action)
+    assert list(world.allocations[0]) == list(range(32 - size, 32))
+    chance, is_over = np.random.default_rng(0), False
+    while not is_over:
+        _, _, is_over, _, _ = env.step(env.action_space.sample() if chance.random() < 0.5 else first_fit(env))
+    rows = env.rows()
+    assert len(rows) == 10
+    assert {row.job_id: row.host_count for row in rows} == {
+        row.job_id: row.requested_number_of_resources for row in rows
+    }
+
+
+def first_fit(env: Any) -> Any:
+    """Free hosts for the first job that fits."""
+    action, world = np.zeros(len(env.action_space.nvec), np.int64), env.world
+    for place, job in enumerate(world.queue[: env.max_queue]):
+        if world.sizes[job] <= world.free:
+            action[list(world.hosts)[: world.sizes[job]]] = place + 1
+            break
+    return action

@@ -73,7 +73,8 @@ class Simulated(World):
     ) -> None:
         super().__init__(log, first, count, ranks)
         self.hosts = Hosts(range(log.hosts))
-        self.asleep = Hosts()
+        self.asleep = Hosts(range(log.hosts))
+        self.asleep.take(log.hosts)
         self.switching = 0
         self.allocations: dict[int, FrozenHosts] = {}
         self._decisions: list[_Execute | _Switch] = []

@@ -1,0 +1,80 @@
+"""`Backfill`: which job starts before its turn, while the first one of the queue waits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from batprotocol.gym.backfilling import Backfiller
+from batprotocol.gym.environment import Environment, Mask
+from batprotocol.policies import EASY
+
+__all__ = ["Backfill"]
+
+
+class Backfill(Environment):
+    """Choose who starts while the first job of the queue waits: an action is a place in the queue, the last one nobody.
+
+    The first job starts as soon as it fits, without being chosen. Nobody starts until something has happened after the
+    last action.
+
+    Args:
+        arguments: see `Environment`; `order` says who is the first one.
+        reserve: whether only what does not delay the first job may start, as in EASY backfilling.
+        options: see `Environment`.
+    """
+
+    own = ("_is_settled",)
+
+    def __init__(self, *arguments: Any, reserve: bool = True, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._reserve = Backfiller(EASY(), self.log, True) if reserve else None
+        self._is_settled = False
+
+    def actions(self) -> spaces.Space[Any]:
+        return spaces.Discrete(self.max_queue + 1)
+
+    def begin(self) -> None:
+        self._is_settled = False
+
+    def is_due(self) -> bool:
+        world = self.world
+        while world.queue and world.sizes[world.queue[0]] <= world.free:
+            world.start(world.take(0))
+            self._is_settled = False
+        if self._is_settled or not world.free:
+            self._is_settled = False
+            return False
+        return bool(self._places())
+
+    def mask(self) -> Mask:
+        made = np.zeros(self.max_queue + 1, np.int8)
+        made[self._places()] = made[-1] = 1
+        return made
+
+    def act(self, action: int) -> None:
+        world = self.world
+        if action in self._places():
+            world.start(world.take(action))
+            return
+        if action != self.max_queue:
+            self.refuse(f"the job at place {action} of the queue cannot start now, so nobody does")
+        self._is_settled = True
+
+    def _places(self) -> list[int]:
+        """The places of the jobs that may start."""
+        world = self.world
+        if len(world.queue) < 2:
+            return []
+        queue = world.queue[: self.max_queue]
+        first = queue[0]
+        seconds, spare = self._reserve.limits(world, first) if self._reserve else (float("inf"), 0)
+        return [
+            place
+            for place, job in enumerate(queue)
+            if place
+            and world.sizes[job] <= world.free
+            and (world.walltimes[job] <= seconds - world.now or world.sizes[job] <= spare)
+        ]

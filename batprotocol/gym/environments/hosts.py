@@ -1,0 +1,188 @@
+"""`Hosts`: which job each host gets. `Power`: how many hosts are on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from batprotocol.errors import InputError
+from batprotocol.gym.backfilling import Backfiller
+from batprotocol.gym.environment import Environment, Mask
+from batprotocol.gym.worlds.simulated import Simulated
+from batprotocol.gym.worlds.world import World
+from batprotocol.hosts import FrozenHosts
+from batprotocol.policies import EASY
+from batprotocol.simulator import Platform, SleepPState, Watts
+
+__all__ = ["Hosts", "Power"]
+
+
+class Hosts(Environment):
+    """Choose for all hosts at a time which job each gets: its place in the queue + 1, or 0 for none.
+
+    A job starts if it was given as many free hosts as it asks for; then the agent is asked again, as long as anything
+    fits. If nothing starts, time goes on. It is played by the embedded Batsim, so that where jobs run can matter.
+
+    Masks tell of all hosts in a row: for each, whether it may get none, and each place of the queue.
+
+    Args:
+        workload: see `Environment`; a smaller one unless told otherwise.
+        options: see `Environment`.
+    """
+
+    needs_simulator = True
+    own = ("_is_settled",)
+
+    def __init__(self, workload: Any = "lublin:16?jobs=2000&seed=1", **options: Any) -> None:
+        super().__init__(workload, **{"jobs": 64, "max_queue": 16, **options})
+        self._is_settled = False
+
+    @property
+    def world(self) -> Simulated:
+        world = super().world
+        assert isinstance(world, Simulated)
+        return world
+
+    def actions(self) -> spaces.Space[Any]:
+        return spaces.MultiDiscrete([self.max_queue + 1] * self.log.hosts)
+
+    def begin(self) -> None:
+        self._is_settled = False
+
+    def is_due(self) -> bool:
+        world = self.world
+        if self._is_settled:
+            self._is_settled = False
+            return False
+        return any(world.sizes[job] <= world.free for job in world.queue[: self.max_queue])
+
+    def mask(self) -> Mask:
+        """For each host, whether it may get none, and each job: those that fit, if the host is free."""
+        world = self.world
+        made = np.zeros((world.log.hosts, self.max_queue + 1), np.int8)
+        made[:, 0] = 1
+        fit = [place + 1 for place, job in enumerate(world.queue[: self.max_queue]) if world.sizes[job] <= world.free]
+        for host in world.hosts:
+            made[host, fit] = 1
+        return made.ravel()
+
+    def act(self, action: Any) -> None:
+        world = self.world
+        given: dict[int, list[int]] = defaultdict(list)
+        for host, place in enumerate(np.asarray(action).tolist()):
+            if place and host in world.hosts:
+                given[place - 1].append(host)
+        starting = []
+        for place, hosts in given.items():
+            if place >= len(world.queue):
+                self.refuse(f"place {place} of the queue is empty: {len(world.queue)} jobs wait")
+            elif len(hosts) < world.sizes[world.queue[place]]:
+                self.refuse(f"place {place} of the queue was given {len(hosts)} free hosts, and asks for more")
+            else:
+                starting.append((world.queue[place], hosts[: world.sizes[world.queue[place]]]))
+        for job, hosts in starting:
+            world.take(world.queue.index(job))
+            world.start_on(job, hosts)
+        if not starting:
+            if not world.ends and world.next == world.count:
+                self.refuse("nothing will happen any more while all wait, so the first job starts")
+                world.start(world.take(0))
+            self._is_settled = True
+
+
+class Power(Environment):
+    """Choose how many hosts are on: an action is a number of `levels`, from none to all of them.
+
+    After each submission, end, or switch, hosts are switched: those that are free, off, or those that are off, on. Jobs
+    start in the order of the queue, with EASY backfilling, on hosts that are on. Energy is measured.
+
+    Args:
+        workload: see `Environment`; a smaller one unless told otherwise.
+        levels: how many actions there are, >= 2.
+        platform: the hosts, which can sleep and have wattages, all alike; None: hosts that draw 95 W when idle, 190 W
+            when they compute, and 9.75 W when they are off, and take 150 s to be on and 6 s to be off.
+        options: see `Environment`; the reward is energy unless told otherwise.
+    """
+
+    needs_simulator = True
+
+    def __init__(
+        self,
+        workload: Any = "lublin:32?jobs=2000&seed=1",
+        *,
+        levels: int = 5,
+        platform: Platform | None = None,
+        **options: Any,
+    ) -> None:
+        if levels < 2:
+            raise InputError(f"expected at least two levels, got {levels}")
+        self.levels = levels
+        given = {"jobs": 64, "reward": "energy", **options}
+        if platform is not None:
+            given.setdefault("hosts", len(platform.computation_hosts))
+        super().__init__(workload, **given)
+        self.platform = _sleepy(self.log.hosts) if platform is None else platform
+        states = {host.sleep_pstates for host in self.platform.computation_hosts}
+        if len(self.platform.computation_hosts) != self.log.hosts or len(states) != 1 or states == {()}:
+            raise InputError(f"expected a platform of {self.log.hosts} hosts that all sleep in the same power states")
+        self._off = next(iter(states))[0].sleep
+        self._backfiller = Backfiller(EASY(), self.log, True)
+
+    @property
+    def world(self) -> Simulated:
+        world = super().world
+        assert isinstance(world, Simulated)
+        return world
+
+    def make_world(self, first: int, ranks: list[int] | None) -> World:
+        return Simulated(self.log, first, self.jobs, ranks, self.platform, energy=True)
+
+    def actions(self) -> spaces.Space[Any]:
+        return spaces.Discrete(self.levels)
+
+    def is_due(self) -> bool:
+        self._start_jobs()
+        return not self.world.is_over
+
+    def act(self, action: int) -> None:
+        world = self.world
+        wanted = round(action * world.log.hosts / (self.levels - 1))
+        on = world.log.hosts - len(world.asleep) - world.switching
+        if wanted < on and world.free:
+            self._switch(world.hosts.copy().take(min(on - wanted, world.free)), self._off)
+        elif wanted > on + world.switching and world.asleep:
+            self._switch(world.asleep.copy().take(min(wanted - on - world.switching, len(world.asleep))), world.awake)
+        if world.queue and not world.ends and not world.switching and world.next == world.count:
+            missing = world.sizes[world.queue[0]] - world.free
+            self.refuse("nothing will happen any more, so hosts are switched on for the first job")
+            self._switch(world.asleep.copy().take(missing), world.awake)
+        world.advance()
+
+    def _switch(self, hosts: FrozenHosts, pstate: int) -> None:
+        self.world.switch(hosts, pstate)
+
+    def _start_jobs(self) -> None:
+        world = self.world
+        while world.queue and world.sizes[world.queue[0]] <= world.free:
+            world.start(world.take(0))
+        if len(world.queue) > 1 and world.free:
+            first = world.take(0)
+            self._backfiller.begin(world, first)
+            world.queue.insert(0, first)
+
+
+def _sleepy(count: int) -> Platform:
+    """Hosts that sleep in power state 1, by way of 2 (6 s), and wake up by way of 3 (150 s)."""
+    idle, off, on = Watts(95.0, 190.0, 190.0), Watts(9.75, 9.75, 9.75), Watts(100.0, 100.0, 100.0)
+    return Platform.homogeneous(
+        count,
+        speeds=(1e9, 1.0, 1 / 6, 1 / 150),
+        watts=(idle, off, on, on),
+        sleep_pstates=(SleepPState(1, 2, 3),),
+        properties={"sleep_pstates": "1:2:3"},
+        bandwidth=1e300,
+        latency=0.0,
+    )
