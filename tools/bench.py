@@ -16,7 +16,7 @@ from pathlib import Path
 # An installed batprotocol comes first; without one, it is the source tree that is measured.
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
-from benchmark import cpp, hosts, in_process, mqtt, policies, queues, round_trip, simulation, turns
+from benchmark import cpp, environments, hosts, in_process, mqtt, policies, queues, round_trip, simulation, turns
 from benchmark.competitors import OTHERS, Competitor, engine, json_of, prepare
 from benchmark.report import GOALS, Results, machine
 from benchmark.tables import table
@@ -69,6 +69,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--in-process", action="store_true", help="also measure turns inside Batsim")
     parser.add_argument("--queues", action="store_true", help="also measure turns while many jobs wait")
     parser.add_argument("--policies", action="store_true", help="also measure policies while many jobs wait")
+    parser.add_argument("--gym", action="store_true", help="also measure steps of environments to learn in")
     parser.add_argument("--simulation", action="store_true", help="also measure simulations of up to a million jobs")
     parser.add_argument("--fast", action="store_true", help="also measure tasks of FaST over an MQTT broker")
     parser.add_argument("--markdown", action="store_true", help="print tables for a README")
@@ -103,6 +104,7 @@ def main() -> int:
         hosts: given.hosts,
         queues: given.queues,
         policies: given.policies,
+        environments: given.gym,
         simulation: given.simulation,
         mqtt: given.fast,
     }

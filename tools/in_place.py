@@ -19,6 +19,7 @@ __all__ = [
     "LIBRARY",
     "LINK",
     "MODULES",
+    "PLAY",
     "POOL",
     "PROFILE",
     "leave_only",
@@ -28,10 +29,11 @@ __all__ = [
 ENGINE: Final = "batprotocol/wire/_native"
 LINK: Final = "batprotocol/sockets/_link"
 POOL: Final = "batprotocol/hosts/_pool"
+PLAY: Final = "batprotocol/gym/worlds/_play"
 PROFILE: Final = "batprotocol/policies/_profile"
 ACTIONS: Final = "batprotocol/simulator/actions/_actions"
 COPIER: Final = "batprotocol/simulator/copying/_copier"
-MODULES: Final = (ENGINE, LINK, POOL, PROFILE, ACTIONS, COPIER)
+MODULES: Final = (ENGINE, LINK, PLAY, POOL, PROFILE, ACTIONS, COPIER)
 LIBRARY: Final = "batprotocol/edc/embedded/libscheduler.so.0"
 
 

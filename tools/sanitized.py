@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MODULES = {
     "batprotocol.wire._native": ROOT / "batprotocol" / "wire" / "native",
     "batprotocol.hosts._pool": ROOT / "batprotocol" / "hosts" / "native",
+    "batprotocol.gym.worlds._play": ROOT / "batprotocol" / "gym" / "worlds" / "native",
     "batprotocol.policies._profile": ROOT / "batprotocol" / "policies" / "native",
     "batprotocol.simulator.actions._actions": ROOT / "batprotocol" / "simulator" / "actions" / "native",
     "batprotocol.simulator.copying._copier": ROOT / "batprotocol" / "simulator" / "copying" / "native",

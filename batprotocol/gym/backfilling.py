@@ -52,8 +52,14 @@ class Backfiller:
         self.kind = kind
         self._log = log
         self._ranks = None if is_in_order or kind.order is None else _ranks(kind, log)
-        self._easy = kind if isinstance(kind, EASY) else None
+        self._easy = easy = kind if isinstance(kind, EASY) else None
+        self.rules = (True, easy.spare, easy.strict, easy.once) if easy else (False, False, False, False)
+        """How, in four words: whether it is EASY, and its options."""
         self._slack = log.resolution / 2
+
+    def tried(self, first: int, count: int) -> npt.NDArray[np.int64] | None:
+        """The order in which the jobs of an episode are tried, as ranks; None: that of the queue."""
+        return None if self._ranks is None else self._ranks[first : first + count]
 
     def begin(self, world: World, job: int) -> tuple[float, int]:
         """A job begins to wait: start what may start now. What `go_on` is to be given next."""
@@ -94,7 +100,7 @@ class Backfiller:
 
     def may_start(self, world: World, limits: tuple[float, int]) -> npt.NDArray[np.int64]:
         """The places in the queue of the jobs that may start now, each if it is the only one."""
-        numbers = np.array(world.queue) + world.first
+        numbers = world.head(world.count) + world.first
         sizes = self._log.sizes.take(numbers)
         fits: npt.NDArray[np.bool_] = sizes <= world.free
         if self._easy is not None:

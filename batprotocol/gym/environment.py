@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 import os
-from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
@@ -19,6 +18,7 @@ from gymnasium import spaces
 from gymnasium.error import ClosedEnvironmentError, InvalidAction, ResetNeeded
 
 from batprotocol.errors import InputError, shown
+from batprotocol.gym.backfilling import Backfiller
 from batprotocol.gym.log import Log, order_of
 from batprotocol.gym.observations import MACHINE, RUNNING, Sight
 from batprotocol.gym.rendering import picture, text
@@ -35,6 +35,7 @@ DEFAULT_WORKLOAD: Final = "lublin:256?jobs=10000&seed=1"
 DEFAULT_FEATURES: Final = ("waiting", "expansion", "start", "fits", "there", "requested", "processors", "area")
 
 Mask: TypeAlias = "npt.NDArray[np.int8]"
+Ranks: TypeAlias = "npt.NDArray[np.int64]"
 Numbers: TypeAlias = "npt.NDArray[np.float32]"
 
 
@@ -121,6 +122,7 @@ class Environment(gymnasium.Env[Any, Any]):
         self.render_mode = render_mode
         self._is_flat = observation == "flat"
         self._shows_mask = mask_in_observation
+        self.backfiller: Backfiller | None = None
         self._world: World | None = None
         self._is_over = True
         self._is_closed = False
@@ -145,7 +147,7 @@ class Environment(gymnasium.Env[Any, Any]):
 
     def is_due(self) -> bool:
         """Whether there is something to decide now; by default, whether a job waits."""
-        return bool(self.world.queue)
+        return self.world.waiting > 0
 
     def begin(self) -> None:
         """An episode begins: `world` is new."""
@@ -240,7 +242,6 @@ class Environment(gymnasium.Env[Any, Any]):
 
     def write(self, row: Numbers) -> None:
         """Write what there is to see into a row of numbers."""
-        row.fill(0.0)
         self.sight.write(self.world, self._lasting, row)
 
     def shaped(self, rows: Numbers, masks: Mask | None) -> Any:
@@ -282,10 +283,11 @@ class Environment(gymnasium.Env[Any, Any]):
     def summary(self) -> dict[str, float]:
         """The metrics of an episode that is over."""
         world = self.world
-        waits = [world.starts[job] - world.submitted[job] for job in world.outcomes]
-        lasts = [world.lasts[job] for job in world.outcomes]
-        ends = max(world.starts[job] + world.lasts[job] for job in world.outcomes)
-        area = sum(world.sizes[job] * world.lasts[job] for job in world.outcomes)
+        outcomes, starts = world.outcomes, world.starts
+        waits = [starts[job] - world.submitted[job] for job in outcomes]
+        lasts = [world.lasts[job] for job in outcomes]
+        ends = max(starts[job] + world.lasts[job] for job in outcomes)
+        area = sum(world.sizes[job] * world.lasts[job] for job in outcomes)
         passed = world.log.hosts * (ends - world.submitted[0])
         slowdowns = [max(1.0, (wait + last) / max(last, 10.0)) for wait, last in zip(waits, lasts, strict=True)]
         return {
@@ -318,17 +320,18 @@ class Environment(gymnasium.Env[Any, Any]):
 
     # In here
 
-    def make_world(self, first: int, ranks: list[int] | None) -> World:
+    def make_world(self, first: int, ranks: Ranks | None, tried: Ranks | None) -> World:
         """The world of an episode that begins with this job of the log."""
         if self.simulated:
             from batprotocol.gym.worlds.simulated import Simulated
 
-            return Simulated(self.log, first, self.jobs, ranks)
-        return Direct(self.log, first, self.jobs, ranks)
+            return Simulated(self.log, first, self.jobs, ranks, tried)
+        return Direct(self.log, first, self.jobs, ranks, tried)
 
     def _begin(self, first: int) -> None:
-        ranks = None if self._ranks is None else self._ranks[first : first + self.jobs].tolist()
-        world = self._world = self.make_world(first, ranks)
+        ranks = None if self._ranks is None else self._ranks[first : first + self.jobs]
+        tried = None if self.backfiller is None else self.backfiller.tried(first, self.jobs)
+        world = self._world = self.make_world(first, ranks, tried)
         self._lasting = self.sight.lasting(world)
         self._reward = self.reward.begin(world)
         self._value, self._is_over, self._refused = 0.0, False, None
@@ -340,7 +343,7 @@ class Environment(gymnasium.Env[Any, Any]):
         while not world.is_over:
             if self.is_due():
                 if self.order is not None and self.order.changes:
-                    world.queue = array("q", world.sorted_by(self.order, world.queue))
+                    world.sort(self.order)
                 return
             if world.advance() is None:
                 break

@@ -43,6 +43,7 @@ class Log:
         workload: the workload.
         hosts: how many hosts the machine has.
         resolution: that of its times.
+        per_second: how many times the resolution is a second.
         is_whole: whether ends need no rounding, as all times are whole seconds.
         places: which job of the workload each one is; jobs of one time are in the order of their ids, 9 before 10.
         submitted: when each job is submitted, in seconds.
@@ -88,6 +89,7 @@ class Log:
             resolution = _WHOLE if _are_whole(submitted, finite, lasts[~np.isnan(lasts)]) else _FINE
         self.resolution = resolution
         self._clock = State(resolution=resolution)
+        self.per_second = round(1 / resolution) if resolution < 0.5 else 1 / resolution
         self.is_whole = resolution == _WHOLE and _are_whole(lasts)
         rounded = np.array([self.rounded(time) for time in submitted.tolist()], np.float64)
         order = _in_order(rounded, names)

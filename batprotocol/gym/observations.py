@@ -14,11 +14,13 @@ import numpy.typing as npt
 
 from batprotocol.errors import InputError, shown
 from batprotocol.gym.log import NEVER, order_of
-from batprotocol.gym.worlds.world import World
+from batprotocol.gym.worlds.world import Layout, World
 
 __all__ = ["FEATURES", "MACHINE", "RUNNING", "Feature", "Lasting", "Sight"]
 
 _HOUR: Final = 3600.0
+_MOST_TIMES: Final = 16
+"""So many columns of times a world writes itself."""
 RUNNING: Final = 2
 """What is told of a job that runs: the time until it ends at the latest, and the part of all hosts that it has."""
 MACHINE: Final = 3
@@ -129,6 +131,10 @@ class Sight:
         begin, end = min(self._times, default=0), max(self._times, default=-1) + 1
         self._columns = slice(begin, end) if self._times == list(range(begin, end)) else self._times
         self._changing = [(place, each.changing) for place, each in enumerate(self.features) if each.changing]
+        fits = self.names.index("fits") if self.names.count("fits") == 1 else -1
+        sizes = (max_queue, max_running, self.width, self._waited, self._until, fits)
+        self._layout = Layout(sizes, tuple(self._times)) if len(self._times) <= _MOST_TIMES else None
+        self._others = [(place, change) for place, change in self._changing if place != fits]
 
     def __deepcopy__(self, memo: object) -> Sight:
         return self  # it never changes
@@ -159,17 +165,21 @@ class Sight:
         Args:
             world: the world.
             lasting: what `lasting` gave for it.
-            row: where to; zeros.
+            row: where to; all of it is written.
         """
-        waiting, running = len(world.queue), len(world.ends)
+        waiting = world.waiting
         seen = min(waiting, self.max_queue)
-        if running:
-            left = np.frombuffer(world.ends) - world.now
-            jobs = np.frombuffer(world.end_jobs, np.int64)
-        else:
-            left, jobs = _NO_TIMES, _NO_JOBS
+        tables = (lasting.told, lasting.known, lasting.parts)
+        if self._layout is not None and world.see(row, tables, self._layout):
+            if self._others and seen:
+                self._write_others(world, world.head(seen), row[: seen * self.width].reshape(seen, self.width))
+            return
+        row.fill(0.0)
+        ends, jobs = world.running()
+        left = ends - world.now
+        running = len(jobs)
         if seen:
-            numbers = np.frombuffer(world.queue, np.int64, seen)
+            numbers = world.head(seen)
             table = row[: seen * self.width].reshape(seen, self.width)
             lasting.told.take(numbers, 0, table, "clip")
             if self._times:
@@ -186,6 +196,11 @@ class Sight:
         row[-3] = world.free / world.log.hosts
         row[-2] = beyond / (beyond + self.max_queue)
         row[-1] = world.next / world.count
+
+    def _write_others(self, world: World, numbers: npt.NDArray[np.int64], table: _Row) -> None:
+        """Write the columns that a world does not write itself."""
+        for place, change in self._others:
+            table[:, place] = change(world, numbers)
 
     def _write_times(
         self, world: World, lasting: Lasting, known: _Floats, left: _Floats, jobs: npt.NDArray[np.int64], table: _Row
@@ -204,5 +219,5 @@ class Sight:
         table[:, self._columns] = times / (times + known[:, 2:])
 
 
-_NO_TIMES, _NO_JOBS, _NOW = np.empty(0), np.empty(0, np.int64), np.zeros(1)
+_NOW = np.zeros(1)
 _NOT_AT_ALL = np.array([NEVER])  # as hosts are asleep

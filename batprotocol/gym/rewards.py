@@ -62,8 +62,8 @@ class _OfJobs(Reward):
             self._sum += math.fsum(values.tolist())
             self._counted = len(outcomes)
         total = self._sum
-        if world.queue and not world.is_over:
-            waiting = np.array(world.queue)
+        if world.waiting and not world.is_over:
+            waiting = world.head(world.count)
             values = self.of_jobs(world.now - world.times.submitted.take(waiting), world.times.lasts.take(waiting))
             total += float(values.sum())
         return -total / world.count

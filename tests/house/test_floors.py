@@ -65,6 +65,7 @@ def module_of(path: Path) -> str:
 MODULES = {module_of(path) for path in SOURCES}
 EXTENSIONS = {
     "batprotocol.hosts._pool",
+    "batprotocol.gym.worlds._play",
     "batprotocol.policies._profile",
     "batprotocol.simulator.actions._actions",
     "batprotocol.simulator.copying._copier",

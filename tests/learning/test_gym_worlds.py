@@ -44,34 +44,43 @@ KINDS: list[dict[str, Any]] = [
 ]
 
 
-@settings(max_examples=40, deadline=None)
-@given(workloads(), st.sampled_from(KINDS), st.integers(0, 2**32 - 1))
-def test_both_worlds_are_equal_decision_by_decision(workload: Workload, options: dict[str, Any], seed: int) -> None:
-    from batprotocol.gym import Batch, Log
+FEATURES = ("fits", "start", "waiting", "f4", "there", "expansion", "requested", "area", "processors", "sjf")
 
-    log = Log(workload, hosts=HOSTS)
-    both = [
-        Batch(log, jobs=len(log), max_queue=8, max_running=4, reward_at="step", simulated=simulated, **options)
-        for simulated in (False, True)
-    ]
-    told: list[Any] = [(*env.reset(seed=0), 0.0, False) for env in both]
+
+@settings(max_examples=40, deadline=None)
+@given(workloads(), st.sampled_from(KINDS), st.integers(0, 2**32 - 1), st.sampled_from([None, 0.5, 4.0]))
+def test_all_worlds_are_equal_decision_by_decision(
+    workload: Workload, options: dict[str, Any], seed: int, resolution: float | None
+) -> None:
+    from batprotocol.gym import Batch, Log
+    from batprotocol.gym.worlds.direct import PythonDirect
+
+    class InPython(Batch):
+        def make_world(self, first: int, ranks: Any, tried: Any) -> Any:
+            return PythonDirect(self.log, first, self.jobs, ranks, tried)
+
+    log = Log(workload, hosts=HOSTS, resolution=resolution)
+    options = {"jobs": len(log), "max_queue": 8, "max_running": 4, "features": FEATURES, **options}
+    envs = [kind(log, reward_at="step", **options) for kind in (Batch, InPython)]
+    if resolution != 4.0:  # else what Batsim does between two steps of the clock would matter
+        envs.append(Batch(log, reward_at="step", simulated=True, **options))
+    told: list[Any] = [(*env.reset(seed=0), 0.0, False) for env in envs]
     chance = np.random.default_rng(seed)
     while True:
-        np.testing.assert_equal(told[0][:2], told[1][:2])
-        assert told[0][2] == pytest.approx(told[1][2], rel=1e-12, abs=1e-12)
-        assert told[0][3] == told[1][3]
+        for other in told[1:]:
+            np.testing.assert_equal(told[0][:2], other[:2])
+            assert told[0][2] == pytest.approx(other[2], rel=1e-12, abs=1e-12)
+            assert told[0][3] == other[3]
         if told[0][3]:
             break
         action = int(chance.choice(np.flatnonzero(told[0][1]["action_mask"])))
-        told = [(seen, info, reward, over) for seen, reward, over, _, info in (env.step(action) for env in both)]
-    direct, simulated = ({row.job_id: row for row in env.rows()} for env in both)
-    assert direct.keys() == simulated.keys()
-    assert len(direct) == len(log)
-    assert starts(direct.values()) == starts(simulated.values())
-    for name, row in direct.items():
-        other = simulated[name]
-        assert row.execution_time == other.execution_time
-        assert row.final_state == other.final_state
+        told = [(seen, info, reward, over) for seen, reward, over, _, info in (env.step(action) for env in envs)]
+    first, *others = ({row.job_id: row for row in env.rows()} for env in envs)
+    assert len(first) == len(log)
+    for rows in others:
+        assert starts(first.values()) == starts(rows.values())
+        for name, row in first.items():
+            assert (row.execution_time, row.final_state) == (rows[name].execution_time, rows[name].final_state)
 
 
 def starts(rows: Iterable[JobRow]) -> dict[str, float]:
@@ -113,3 +122,26 @@ def test_backfilling_is_that_of_policies(workload: Workload, kind: str, chance: 
     policy = Policy(order, named(f"fcfs+{kind}")().backfilling, each=True, keeps=True, resolution=1)
     result = simulate(Platform.homogeneous(HOSTS, bandwidth=1e300, latency=0.0), workload, policy)
     assert starts(env.rows()) == starts(result.jobs)
+
+
+def test_the_steps_in_c_refuse_what_would_lead_astray() -> None:
+    """Nobody asks for this, but whoever does must not crash Python."""
+    play_of = pytest.importorskip("batprotocol.gym.worlds._play").Play
+    numbers = np.array([1, 2], np.int64).tobytes()
+    fixed = np.array([0.0, 1.0, 9.0, 9.0, 5.0, 5.0]).tobytes() + numbers + numbers + numbers
+    play = play_of(fixed, 2, 4, 1.0, 1.0, True, False, False)
+    for call, error in (
+        (lambda: play_of(fixed, 3, 4, 1.0, 1.0, True, False, False), ValueError),
+        (lambda: play_of(fixed, 2, 1, 1.0, 1.0, True, False, False), ValueError),
+        (lambda: play.take(0), IndexError),
+        (lambda: play.start(2), IndexError),
+        (lambda: play.start(-1), IndexError),
+        (lambda: (play.start(0), play.start(0)), ValueError),
+        (lambda: play.wait_for(0, None), ValueError),
+        (lambda: play.set_queue(b"12345678"), ValueError),
+        (lambda: play.set_state((0.0, 4, 3, 0, 0, 0, 0, b"")), ValueError),
+        (lambda: play.see(bytearray(4), b"", b"", b"", (1, 0, 1, 0, 0, -1), ()), ValueError),
+        (lambda: play.see(bytearray(4), b"", b"", b"", (1, 0, 1, 1, 0, -1), ()), ValueError),
+    ):
+        with pytest.raises(error):
+            call()

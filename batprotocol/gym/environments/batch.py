@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from gymnasium import spaces
 
 from batprotocol.errors import InputError, shown
@@ -47,34 +48,32 @@ class Batch(Environment):
     ) -> None:
         if choice not in ("any", "fitting"):
             raise InputError(f"expected choice to be 'any' or 'fitting', got {shown(choice)}")
-        self._only_fitting, self._can_wait = choice == "fitting", wait
+        self.only_fitting, self._can_wait = choice == "fitting", wait
         kind = backfilling_of(backfilling)
-        if kind is not None and self._only_fitting:
+        if kind is not None and self.only_fitting:
             raise InputError("jobs are backfilled while a chosen one waits, which it does with choice='any' only")
         super().__init__(*arguments, **options)
         queue_order = self.order or _FCFS
         is_in_order = kind is not None and (
             kind.order is None or kind.order is queue_order or type(kind.order) is type(queue_order) is FCFS
         )
-        self._backfiller = None if kind is None else Backfiller(kind, self.log, is_in_order)
+        self.backfiller = None if kind is None else Backfiller(kind, self.log, is_in_order)
 
     def actions(self) -> spaces.Space[Any]:
         return spaces.Discrete(self.max_queue + self._can_wait)
 
     def is_due(self) -> bool:
         world = self.world
-        if not self._only_fitting:
-            return bool(world.queue)
-        free = world.free
-        return any(world.sizes[job] <= free for job in world.queue[: self.max_queue])
+        if not self.only_fitting:
+            return world.waiting > 0
+        return bool(self._fit(self.max_queue).any())
 
     def mask(self) -> Mask:
         world = self.world
         made = np.zeros(self.max_queue + self._can_wait, np.int8)
-        seen = min(len(world.queue), self.max_queue)
-        if self._only_fitting:
-            free = world.free
-            made[:seen] = [world.sizes[job] <= free for job in world.queue[:seen]]
+        seen = min(world.waiting, self.max_queue)
+        if self.only_fitting:
+            made[:seen] = self._fit(seen)
         else:
             made[:seen] = 1
         if self._can_wait and self._is_waiting_of_use():
@@ -82,7 +81,7 @@ class Batch(Environment):
         return made
 
     def act(self, action: int) -> None:
-        if action >= len(self.world.queue) or action == self.max_queue or not self._is_allowed(action):
+        if action >= self.world.waiting or action == self.max_queue or not self._is_allowed(action):
             action = self._instead(action)
         if action < 0:
             self.world.advance()
@@ -94,7 +93,7 @@ class Batch(Environment):
         world = self.world
         job = world.take(place)
         if world.sizes[job] > world.free:
-            self._wait_for(job)
+            world.wait_for(job, self.backfiller)
         world.start(job)
 
     def pick(self, order: Order | str) -> int:
@@ -104,29 +103,35 @@ class Batch(Environment):
     def place_of_first(self, order: Order | str, limit: int) -> int:
         """Of so many jobs at the head of the queue, the place of the first one, in an order, that may be chosen."""
         world, chosen = self.world, order_of(order)
-        numbers = np.array(world.queue[:limit])
-        if self._only_fitting:
-            numbers = numbers[[world.sizes[job] <= world.free for job in numbers]]
+        numbers = world.head(limit)
+        if self.only_fitting:
+            numbers = numbers[self._fit(limit)]
         if chosen.changes:
             return world.queue.index(world.sorted_by(chosen, numbers.tolist())[0])
         ranks = world.log.ranks(chosen)[world.first + numbers]
         best = int(ranks.argmin())
-        return world.queue.index(int(numbers[best])) if self._only_fitting else best
+        return world.queue.index(int(numbers[best])) if self.only_fitting else best
 
     # In here
 
+    def _fit(self, limit: int) -> npt.NDArray[np.bool_]:
+        """Whether each of so many jobs at the head of the queue fits now."""
+        world = self.world
+        fit: npt.NDArray[np.bool_] = self.log.sizes.take(world.head(limit) + world.first) <= world.free
+        return fit
+
     def _is_allowed(self, place: int) -> bool:
         world = self.world
-        return not self._only_fitting or world.sizes[world.queue[place]] <= world.free
+        return not self.only_fitting or world.sizes[world.queue[place]] <= world.free
 
     def _is_waiting_of_use(self) -> bool:
         """Whether anything will ever happen while the agent waits."""
         world = self.world
-        return bool(world.ends) or world.next < world.count
+        return world.next < world.count or bool(world.ends)
 
     def _instead(self, action: int) -> int:
         """What is done for an action that is none of the allowed ones: wait (-1), or else the first job that may be."""
-        waiting = len(self.world.queue)
+        waiting = self.world.waiting
         if action == self.max_queue:
             if self._is_waiting_of_use():
                 return -1
@@ -137,21 +142,6 @@ class Batch(Environment):
             if self._can_wait and self._is_waiting_of_use():
                 return -1
         return next(place for place in range(waiting) if self._is_allowed(place))
-
-    def _wait_for(self, job: int) -> None:
-        """Let time go on until a job fits, and others start before it if they may."""
-        world, backfiller = self.world, self._backfiller
-        size = world.sizes[job]
-        if backfiller is None:
-            while size > world.free:
-                world.advance()
-            return
-        limits = backfiller.begin(world, job)
-        while size > world.free:
-            event = world.advance()
-            assert event is not None, "hosts become free as long as jobs run"
-            if size > world.free:
-                limits = backfiller.go_on(world, job, event, limits)
 
 
 class Policies(Batch):
@@ -178,7 +168,7 @@ class Policies(Batch):
         return np.ones(len(self.policies), np.int8)
 
     def act(self, action: int) -> None:
-        self.choose(self.place_of_first(self.policies[action], len(self.world.queue)))
+        self.choose(self.place_of_first(self.policies[action], self.world.waiting))
 
 
 _FCFS = FCFS()

@@ -10,7 +10,7 @@ from gymnasium import spaces
 
 from batprotocol.errors import InputError
 from batprotocol.gym.backfilling import Backfiller
-from batprotocol.gym.environment import Environment, Mask
+from batprotocol.gym.environment import Environment, Mask, Ranks
 from batprotocol.gym.worlds.simulated import Simulated
 from batprotocol.gym.worlds.world import World
 from batprotocol.hosts import FrozenHosts
@@ -137,8 +137,8 @@ class Power(Environment):
         assert isinstance(world, Simulated)
         return world
 
-    def make_world(self, first: int, ranks: list[int] | None) -> World:
-        return Simulated(self.log, first, self.jobs, ranks, self.platform, energy=True)
+    def make_world(self, first: int, ranks: Ranks | None, tried: Ranks | None) -> World:
+        return Simulated(self.log, first, self.jobs, ranks, tried, self.platform, energy=True)
 
     def actions(self) -> spaces.Space[Any]:
         return spaces.Discrete(self.levels)

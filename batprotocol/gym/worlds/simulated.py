@@ -11,6 +11,9 @@ import sys
 from collections.abc import Iterable
 from typing import ClassVar, Final, NamedTuple, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
 from batprotocol import MessageBuilder
 from batprotocol.gym.log import Log
 from batprotocol.gym.worlds.world import World
@@ -39,10 +42,11 @@ class Simulated(World):
     """See the module.
 
     Args:
-        log: see `World`, as are `first`, `count` and `ranks`.
+        log: see `World`.
         first: see `World`.
         count: see `World`.
         ranks: see `World`.
+        tried: see `World`.
         platform: the hosts; None: equal ones, without a network where all jobs are delays.
         energy: whether energy is measured.
 
@@ -58,6 +62,8 @@ class Simulated(World):
         "switching",
     )
 
+    shared: ClassVar[tuple[str, ...]] = (*World.shared, "_names")
+    numbers: ClassVar[tuple[str, ...]] = (*World.numbers, "_time", "switching")
     changing: ClassVar[tuple[str, ...]] = (*World.changing, "_decisions", "_events", "lasts")
     awake: ClassVar[int] = 0
     """The power state in which hosts are on."""
@@ -67,11 +73,12 @@ class Simulated(World):
         log: Log,
         first: int,
         count: int,
-        ranks: list[int] | None = None,
+        ranks: npt.NDArray[np.int64] | None = None,
+        tried: npt.NDArray[np.int64] | None = None,
         platform: Platform | None = None,
         energy: bool = False,
     ) -> None:
-        super().__init__(log, first, count, ranks)
+        super().__init__(log, first, count, ranks, tried)
         self.hosts = Hosts(range(log.hosts))
         self.asleep = Hosts(range(log.hosts))
         self.asleep.take(log.hosts)

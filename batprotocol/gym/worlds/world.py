@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,25 @@ class Times(NamedTuple):
     lasts: npt.NDArray[np.float64]
 
 
+class Layout(NamedTuple):
+    """Where what is seen is written; see `Sight`."""
+
+    sizes: tuple[int, int, int, int, int, int]
+    """max_queue, max_running, how many columns there are, how many of them are waiting times, how many are times until
+    a start, and which one tells what fits (-1: none)."""
+    columns: tuple[int, ...]
+    """Which columns are times."""
+
+
+class Filling(Protocol):
+    """Who starts other jobs while one waits for hosts; see `Backfiller`."""
+
+    rules: tuple[bool, bool, bool, bool]
+
+    def begin(self, world: Any, job: int) -> tuple[float, int]: ...
+    def go_on(self, world: Any, job: int, event: int, limits: tuple[float, int]) -> tuple[float, int]: ...
+
+
 class World:
     """An episode: some jobs of a log on an empty machine, from the submission of the first one on.
 
@@ -39,11 +58,13 @@ class World:
         log: the log.
         first: the number of its first job in the log.
         count: how many jobs it has.
-        ranks: the order in which the queue is, as a rank for each job of the log; None: by submission.
+        ranks: the order in which the queue is, as a rank for each of its jobs; None: by submission.
+        tried: the order in which jobs are tried that start before their turn, likewise; None: that of the queue.
 
     Attributes:
         now: the time, in seconds.
         free: how many hosts no job has.
+        next: how many jobs were submitted, which is the number of the next one.
         queue: the jobs that wait, in order.
         ends: when the jobs that run end at the latest, in seconds, sorted.
         end_jobs: which jobs those are.
@@ -60,37 +81,52 @@ class World:
 
     __slots__ = (
         *("count", "end_jobs", "ends", "finished", "first", "free", "lasts", "log", "next", "now", "outcomes", "queue"),
-        *("ranks", "sizes", "started", "starts", "submitted", "times", "walltimes"),
+        *("ranks", "sizes", "started", "starts", "submitted", "times", "tried", "walltimes"),
     )
 
+    shared: ClassVar[tuple[str, ...]] = (
+        *("count", "first", "lasts", "log", "ranks", "sizes", "submitted", "times", "tried", "walltimes"),
+    )
+    """What never changes, and is the same in copies."""
+    numbers: ClassVar[tuple[str, ...]] = ("free", "next", "now")
     changing: ClassVar[tuple[str, ...]] = ("end_jobs", "ends", "finished", "outcomes", "queue", "started", "starts")
-    """What a copy has of its own; all else is numbers, or never changes."""
+    """What copies have of their own."""
 
-    def __init__(self, log: Log, first: int, count: int, ranks: list[int] | None = None) -> None:
+    def __init__(
+        self,
+        log: Log,
+        first: int,
+        count: int,
+        ranks: npt.NDArray[np.int64] | None = None,
+        tried: npt.NDArray[np.int64] | None = None,
+    ) -> None:
         part = slice(first, first + count)
-        self.log, self.first, self.count, self.ranks = log, first, count, ranks
+        self.log, self.first, self.count, self.ranks, self.tried = log, first, count, ranks, tried
         self.times = Times(log.submitted[part], log.lasts[part])
         self.sizes: list[int] = log.sizes[part].tolist()
         self.submitted: list[float] = log.submitted[part].tolist()
         self.walltimes: list[float] = log.walltimes[part].tolist()
         self.lasts: list[float] = log.lasts[part].tolist()
+        self.settle()
+
+    def settle(self) -> None:
+        """Nobody has come yet."""
         self.now = self.submitted[0]
-        self.free = log.hosts
+        self.free = self.log.hosts
         self.next = 0
         self.queue = array("q")
         self.ends = array("d")
         self.end_jobs = array("q")
         self.started = array("q")
-        self.starts = array("d", [-1.0]) * count
+        self.starts = array("d", [-1.0]) * self.count
         self.outcomes = array("q")
         self.finished = array("q")
 
     def copy(self: _Self) -> _Self:
         """A copy, which goes on alike, and shares what never changes."""
         made: _Self = self.__class__.__new__(self.__class__)
-        for kind in self.__class__.__mro__:
-            for name in getattr(kind, "__slots__", ()):
-                setattr(made, name, getattr(self, name))
+        for name in (*self.shared, *self.numbers):
+            setattr(made, name, getattr(self, name))
         for name in self.changing:
             setattr(made, name, getattr(self, name)[:])
         return made
@@ -113,10 +149,33 @@ class World:
         while self.advance() is not None:
             pass
 
+    def wait_for(self, job: int, filling: Filling | None = None) -> None:
+        """Let time go on until a job that has left the queue fits, while others may start."""
+        size = self.sizes[job]
+        limits = None if filling is None else filling.begin(self, job)
+        while size > self.free:
+            event = self.advance()
+            assert event is not None, "hosts become free as long as jobs run"
+            if filling is not None and limits is not None and size > self.free:
+                limits = filling.go_on(self, job, event, limits)
+
     @property
     def is_over(self) -> bool:
         """Whether all jobs have started."""
         return len(self.started) == self.count
+
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait."""
+        return len(self.queue)
+
+    def head(self, limit: int) -> npt.NDArray[np.int64]:
+        """The first jobs of the queue, so many at most."""
+        return np.array(self.queue[:limit], np.int64)
+
+    def running(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+        """When the jobs that run end at the latest, and which they are."""
+        return np.array(self.ends, np.float64), np.array(self.end_jobs, np.int64)
 
     def take(self, place: int) -> int:
         """The job at a place of the queue, which leaves the queue."""
@@ -146,7 +205,7 @@ class World:
             self.queue.append(job)
         else:
             ranks = self.ranks
-            self.queue.insert(bisect_left(self.queue, ranks[job], key=ranks.__getitem__), job)
+            self.queue.insert(bisect_left(self.queue, int(ranks[job]), key=ranks.__getitem__), job)
         return job
 
     def ended(self, job: int) -> int:
@@ -167,6 +226,10 @@ class World:
         """
         raise InputError("energy is measured in environments with energy only, as Power-v0 is")
 
+    def see(self, row: Any, tables: tuple[Any, Any, Any], layout: Layout) -> bool:
+        """Write what is seen into a row, if this world does so itself; see `Sight`."""
+        return False
+
     # Orders that change with time
 
     def state(self) -> State:
@@ -174,6 +237,10 @@ class World:
         state = State(resolution=self.log.resolution)
         state.now, state.size, state.room = self.now, self.log.hosts, self.free
         return state
+
+    def sort(self, order: Order) -> None:
+        """Put the queue into an order of policies as it is now."""
+        self.queue = array("q", self.sorted_by(order, self.queue))
 
     def sorted_by(self, order: Order, jobs: Iterable[int]) -> list[int]:
         """Jobs that wait, in an order of policies as it is now."""

@@ -1,0 +1,124 @@
+"""What a step of an environment costs, beside one of Gymnasium's CartPole-v1.
+
+Agents choose at random among what is allowed, of the default log; observations are 128 x 8 numbers of the queue, 64 x 2
+of running jobs, and 3, with their masks. The processor's time counts, new episodes included, in one interleaved run.
+Jobs are those that start in a step: with backfilling, several do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import process_time_ns
+from typing import Any, NamedTuple
+
+# Run as a script, it measures the installed batprotocol, or without one the source tree.
+sys.path.append(str(Path(__file__).resolve().parent.parent.parent))
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+
+from benchmark.tables import table
+
+__all__ = ["Measured", "main", "measure"]
+
+CARTPOLE = "CartPole-v1"
+VECTOR = 8
+KINDS: dict[str, dict[str, Any]] = {
+    "blocking": {},
+    "only what fits": {"choice": "fitting"},
+    "EASY backfilling": {"backfilling": "easy"},
+    "backfilling of published tables": {"backfilling": "easy=fcfs,no-spare,strict,once"},
+}
+
+
+class Measured(NamedTuple):
+    """A step of one environment."""
+
+    microseconds: float
+    """Of the processor's time, the median."""
+    jobs: float
+    """How many jobs start in a step."""
+
+
+class Player:
+    """Steps that are drawn beforehand, so that drawing costs next to nothing."""
+
+    def __init__(self, env: Any, choose: Callable[[Any, int], Any]) -> None:
+        import numpy as np
+
+        self.env, self._choose = env, choose
+        self._drawn = np.random.default_rng(1).integers(0, 1 << 30, 4096).tolist()
+        self.steps = self.episodes = 0
+        env.reset(seed=1)
+
+    def play(self, steps: int) -> float:
+        """Microseconds a step."""
+        env, choose, drawn = self.env, self._choose, self._drawn
+        began = process_time_ns()
+        for number in range(steps):
+            over = env.step(choose(env, drawn[number % 4096]))[2]
+            if over:
+                env.reset()
+                self.episodes += 1
+        self.steps += steps
+        return (process_time_ns() - began) / 1000 / steps
+
+
+class VectorPlayer(Player):
+    """The same for several at a time."""
+
+    def play(self, steps: int) -> float:
+        env, choose, drawn = self.env, self._choose, self._drawn
+        began = process_time_ns()
+        for number in range(steps // VECTOR):
+            actions = [choose(each, drawn[(number * VECTOR + place) % 4096]) for place, each in enumerate(env.envs)]
+            env.step(actions)
+        return (process_time_ns() - began) / 1000 / (steps // VECTOR * VECTOR)
+
+
+def measure(rounds: int, steps: int = 1000) -> dict[str, Measured]:
+    """A step of each environment."""
+    import gymnasium
+
+    import batprotocol.gym  # noqa: F401
+
+    def waiting(env: Any, drawn: int) -> int:
+        inner = env.unwrapped
+        if not inner.only_fitting:
+            return drawn % min(max(inner.world.waiting, 1), inner.max_queue)
+        places = inner.allowed().nonzero()[0]
+        return int(places[drawn % len(places)])
+
+    players = {CARTPOLE: Player(gymnasium.make(CARTPOLE), lambda env, drawn: drawn & 1)}
+    for name, options in KINDS.items():
+        players[name] = Player(gymnasium.make("batprotocol/Batch-v0", jobs=1024, **options), waiting)
+        vector = gymnasium.make_vec("batprotocol/Batch-v0", num_envs=VECTOR, jobs=1024, **options)
+        players[f"{name}, {VECTOR} in a vector"] = VectorPlayer(vector, waiting)
+    samples: dict[str, list[float]] = {name: [] for name in players}
+    for _ in range(rounds):
+        for name, player in players.items():
+            samples[name].append(player.play(steps))
+    return {
+        name: Measured(statistics.median(found), players[name].episodes * 1024 / max(players[name].steps, 1))
+        for name, found in samples.items()
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    given = parser.parse_args(arguments)
+    found = measure(5 if given.quick else 21)
+    base = found[CARTPOLE].microseconds
+    rows = [["a step", "µs", "steps a second", f"against {CARTPOLE}", "jobs a step"]]
+    for name, (time, jobs) in found.items():
+        count = f"{jobs:.1f}" if jobs and name != CARTPOLE else ""
+        rows.append([name, f"{time:.1f}", f"{1e6 / time:,.0f}", f"{time / base:.1f}x", count])
+    print(f"Environments, random choices:\n\n{table(rows, markdown=False)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
