@@ -121,7 +121,7 @@ class Environment(gymnasium.Env[Any, Any]):
         self.simulated = simulated or self.needs_simulator or not self.log.is_plain
         self.render_mode = render_mode
         self._is_flat = observation == "flat"
-        self._shows_mask = mask_in_observation
+        self.shows_mask = mask_in_observation
         self.backfiller: Backfiller | None = None
         self._world: World | None = None
         self._is_over = True
@@ -238,7 +238,7 @@ class Environment(gymnasium.Env[Any, Any]):
         """What there is to see now."""
         row = np.empty(self.sight.size, np.float32)
         self.write(row)
-        return self.shaped(row, self.allowed() if self._shows_mask else None)
+        return self.shaped(row, self.allowed() if self.shows_mask else None)
 
     def write(self, row: Numbers) -> None:
         """Write what there is to see into a row of numbers."""
@@ -255,7 +255,7 @@ class Environment(gymnasium.Env[Any, Any]):
                 running = rows[..., sight.running : sight.machine]
                 seen["running"] = running.reshape(*many, sight.max_running, RUNNING)
             seen["machine"] = rows[..., sight.machine :]
-        return {"observations": seen, "action_mask": masks} if self._shows_mask else seen
+        return {"observations": seen, "action_mask": masks} if self.shows_mask else seen
 
     def info(self) -> dict[str, Any]:
         """What `reset` and `step` tell besides."""
@@ -399,7 +399,7 @@ class Environment(gymnasium.Env[Any, Any]):
             if not sight.max_running:
                 del parts["running"]
             seen = spaces.Dict(parts)
-        if self._shows_mask:
+        if self.shows_mask:
             return spaces.Dict({"observations": seen, "action_mask": spaces.MultiBinary(self.mask_size)})
         return seen
 

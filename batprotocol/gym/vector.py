@@ -14,7 +14,7 @@ from gymnasium.vector.utils import batch_space
 
 from batprotocol.errors import InputError, shown
 from batprotocol.gym import environments
-from batprotocol.gym.environment import Environment
+from batprotocol.gym.environment import Environment, Mask
 
 __all__ = ["VectorEnvironment"]
 
@@ -58,10 +58,9 @@ class VectorEnvironment(VectorEnv[Any, Any, Any]):
         self.single_observation_space, self.single_action_space = first.observation_space, first.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._over = np.zeros(num_envs, np.bool_)
+        self._over = [False] * num_envs
         self._has_begun = False
-        self._masks = np.zeros((num_envs, first.mask_size), np.int8)
-        self._rows = np.zeros((num_envs, first.sight.size), np.float32)
+        self._everywhere = np.ones(num_envs, np.bool_)
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -88,10 +87,10 @@ class VectorEnvironment(VectorEnv[Any, Any, Any]):
         infos: dict[str, Any] = {}
         for number in np.flatnonzero(chosen).tolist():
             self.envs[number].begin_episode(seed=seeds[number], options=given)
-            infos = self._look(number, infos)
-        self._over[chosen] = False
+            infos = self._add_info(infos, self.envs[number].extra_info(), number)
+            self._over[number] = False
         self._has_begun = True
-        return self._observations(), self._with_masks(infos, chosen)
+        return self._seen(infos, chosen)
 
     def step(
         self, actions: Any
@@ -104,30 +103,31 @@ class VectorEnvironment(VectorEnv[Any, Any, Any]):
         if len(actions) != self.num_envs:
             raise InputError(f"expected {self.num_envs} actions, got {len(actions)}")
         mode, was_over = self.autoreset_mode, self._over
-        if mode is AutoresetMode.DISABLED and was_over.any():
+        if mode is AutoresetMode.DISABLED and any(was_over):
             raise ResetNeeded("an episode is over: call reset() with a reset_mask")
-        rewards = np.zeros(self.num_envs)
-        over = np.zeros(self.num_envs, np.bool_)
+        rewards, over = [0.0] * self.num_envs, [False] * self.num_envs
         infos: dict[str, Any] = {}
         listed = actions.tolist() if isinstance(actions, np.ndarray) and actions.ndim == 1 else actions
         for number, env in enumerate(self.envs):
             if was_over[number] and mode is AutoresetMode.NEXT_STEP:
                 env.begin_episode()
             else:
-                rewards[number], is_over = env.decide(listed[number])
-                over[number] = is_over
-                if is_over and mode is AutoresetMode.SAME_STEP:
+                rewards[number], over[number] = env.decide(listed[number])
+                if over[number] and mode is AutoresetMode.SAME_STEP:
                     last = {"final_obs": env.observe(), "final_info": env.info()}
                     infos = self._add_info(infos, last, number)
                     env.begin_episode()
-            infos = self._look(number, infos)
-        self._over = over if mode is not AutoresetMode.SAME_STEP else np.zeros(self.num_envs, np.bool_)
-        everywhere = np.ones(self.num_envs, np.bool_)
-        return self._observations(), rewards, over, np.zeros_like(over), self._with_masks(infos, everywhere)
+            extra = env.extra_info()
+            if extra:
+                infos = self._add_info(infos, extra, number)
+        self._over = over if mode is not AutoresetMode.SAME_STEP else [False] * self.num_envs
+        seen, infos = self._seen(infos, self._everywhere)
+        ended = np.array(over)
+        return seen, np.array(rewards), ended, np.zeros_like(ended), infos
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Which actions are allowed, a row for each environment."""
-        return self._masks.astype(np.bool_)
+        return self._masks().view(np.bool_)
 
     def render(self) -> tuple[Any, ...] | None:
         """What each environment renders."""
@@ -146,19 +146,21 @@ class VectorEnvironment(VectorEnv[Any, Any, Any]):
         """An attribute of each environment."""
         return tuple(getattr(env, name) for env in self.envs)
 
-    def _look(self, number: int, infos: dict[str, Any]) -> dict[str, Any]:
-        """Write what an environment sees, and note what it tells besides."""
-        env = self.envs[number]
-        env.write(self._rows[number])
-        self._masks[number] = env.allowed()
-        extra = env.extra_info()
-        return self._add_info(infos, extra, number) if extra else infos
+    def _seen(self, infos: dict[str, Any], chosen: npt.NDArray[np.bool_]) -> tuple[Any, dict[str, Any]]:
+        """What all environments see, in new arrays, and what they tell besides."""
+        first = self.envs[0]
+        rows = np.empty((self.num_envs, first.sight.size), np.float32)
+        masks = self._masks()
+        for env, row in zip(self.envs, rows, strict=True):
+            env.write(row)
+        infos = {**infos, "action_mask": masks, "_action_mask": chosen.copy()}
+        return first.shaped(rows, masks.copy() if first.shows_mask else None), infos
 
-    def _observations(self) -> Any:
-        return self.envs[0].shaped(self._rows.copy(), self._masks)
-
-    def _with_masks(self, infos: dict[str, Any], chosen: npt.NDArray[np.bool_]) -> dict[str, Any]:
-        return {**infos, "action_mask": self._masks.copy(), "_action_mask": chosen.copy()}
+    def _masks(self) -> Mask:
+        masks = np.empty((self.num_envs, self.envs[0].mask_size), np.int8)
+        for number, env in enumerate(self.envs):
+            masks[number] = env.allowed()
+        return masks
 
 
 Backfill = partial(VectorEnvironment, environments.Backfill)

@@ -9,7 +9,7 @@ from support import ROOT
 
 sys.path.append(str(ROOT / "tools"))
 
-from benchmark import round_trip, turns
+from benchmark import environments, round_trip, turns
 
 WITHOUT_ENGINE = True
 
@@ -31,3 +31,11 @@ def test_turns_are_measured_against_the_echo(jobs: int, simulations: int) -> Non
     ratio = round_trip.measure(recording, USUAL)
     assert ratio.name == f"FCFS, {jobs} delay jobs"
     assert ratio.scheduler > 0 < ratio.echo
+
+
+@pytest.mark.slow
+def test_steps_of_environments_are_measured_beside_cartpole() -> None:
+    found = environments.measure(1, 16)
+    assert environments.CARTPOLE in found
+    assert len(found) == 1 + 2 * len(environments.KINDS)
+    assert all(each.microseconds > 0 for each in found.values())
