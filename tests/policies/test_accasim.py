@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import lzma
+import math
 from collections.abc import Iterator
 from functools import cache
 from statistics import fmean
@@ -18,6 +19,7 @@ from batprotocol.simulator import StaticJob, Workload, platform_for, simulate
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow
+ALL = 5000
 
 
 @cache
@@ -26,7 +28,8 @@ def recorded() -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(table)))
 
 
-def starts(policy: Policy) -> list[int]:
+def starts(policy: Policy, count: int) -> list[int]:
+    """When the first jobs start. Those that come later matter to none that starts before they come."""
     jobs = [
         StaticJob(
             str(number),
@@ -35,17 +38,21 @@ def starts(policy: Policy) -> list[int]:
             DelayProfile(float(row["runtime"])),
             float(row["walltime"]),
         )
-        for number, row in enumerate(recorded())
+        for number, row in enumerate(recorded()[:count])
     ]
+    late = 2 * jobs[-1].time + 1e8
+    jobs.append(
+        StaticJob(str(count), late, 1, DelayProfile(1.0), 1.0)
+    )  # accasim's EASY may wait for something to happen
     workload = Workload(jobs)
     workload.resource_count = 256
     result = simulate(platform_for([workload]), [workload], policy)
-    assert result.nb_jobs_finished == len(jobs) == 5000
-    return [round(row.starting_time) for row in sorted(result.jobs, key=lambda row: int(row.job_id))]
+    assert result.nb_jobs_finished == len(jobs) == count + 1
+    return [round(row.starting_time) for row in sorted(result.jobs, key=lambda row: int(row.job_id))[:count]]
 
 
-def starts_there(name: str) -> list[int]:
-    return [int(row[name]) for row in recorded()]
+def starts_there(name: str, count: int) -> list[int]:
+    return [int(row[name]) for row in recorded()[:count]]
 
 
 class AsThere(EASY):
@@ -74,23 +81,39 @@ class AsThere(EASY):
                 yield job
 
 
-@pytest.mark.parametrize(
-    ("name", "order", "backfilling"),
-    [
-        pytest.param("fifo", FCFS(), None, marks=pytest.mark.minutes),
-        ("sjf", SJF(), None),
-        ("easy", FCFS(), AsThere()),
-    ],
-)
-def test_each_job_starts_when_it_does_there(name: str, order: Order, backfilling: Backfilling | None) -> None:
+POLICIES: dict[str, tuple[type[Order], type[Backfilling] | None]] = {
+    "fifo": (FCFS, None),
+    "sjf": (SJF, None),
+    "easy": (FCFS, AsThere),
+}
+
+
+def same(name: str, count: int) -> None:
+    order, backfilling = POLICIES[name]
     # A reservation is made even where no host is free: that is what `keeps` is for.
-    assert starts(Policy(order, backfilling, resolution=1, keeps=backfilling is not None)) == starts_there(name)
+    here = starts(Policy(order(), backfilling and backfilling(), resolution=1, keeps=backfilling is not None), count)
+    there = starts_there(name, count)
+    end = int(recorded()[count]["submitted"]) if count < ALL else math.inf
+    compared = [number for number, start in enumerate(there) if start < end]
+    assert len(compared) > 0.8 * count
+    assert [here[number] for number in compared] == [there[number] for number in compared]
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_jobs_start_when_they_do_there(name: str) -> None:
+    same(name, 800)
+
+
+@pytest.mark.minutes
+@pytest.mark.parametrize("name", POLICIES)
+def test_each_job_starts_when_it_does_there(name: str) -> None:
+    same(name, ALL)
 
 
 @pytest.mark.minutes
 def test_what_is_different_makes_the_widest_jobs_wait() -> None:
     rows = recorded()
-    ours, theirs = starts(Policy(FCFS(), EASY(), resolution=1)), starts_there("easy")
+    ours, theirs = starts(Policy(FCFS(), EASY(), resolution=1), ALL), starts_there("easy", ALL)
     widest = [number for number, row in enumerate(rows) if int(row["size"]) == 256]
     waited = [[each[number] - int(rows[number]["submitted"]) for number in widest] for each in (ours, theirs)]
     assert fmean(waited[0]) < 0.75 * fmean(waited[1])

@@ -45,7 +45,7 @@ class Naive:
 
 @each_kind
 @given(st.data())
-@settings(max_examples=60)
+@settings(max_examples=35)
 def test_the_profile_is_that_of_a_naive_one(kind: type[PythonProfile], data: st.DataObject) -> None:
     profile, naive = kind(0.0, SIZE), Naive()
     times = st.integers(0, HORIZON)

@@ -116,7 +116,7 @@ def promises(examples: int) -> None:
 
 @pytest.mark.slow
 def test_reservations_are_kept() -> None:
-    promises(5)
+    promises(3)
 
 
 @pytest.mark.minutes

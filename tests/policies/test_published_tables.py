@@ -16,7 +16,8 @@ from batprotocol.simulator import Workload, platform_for, simulate
 WITHOUT_ENGINE = True
 
 ROWS = list(rows())
-SOME = [row for row in ROWS if row.policy in ("WFP3", "UNI", "F2", "UNI_fixed")]
+KINDS = {("UNI", False), ("F2", True), ("WFP3_fixed", False), ("WFP3_fixed", True)}
+SOME = [row for row in ROWS if (row.policy, row.backfilling) in KINDS]
 
 
 @cache
