@@ -41,8 +41,8 @@ def starts(policy: Policy, count: int) -> list[int]:
         for number, row in enumerate(recorded()[:count])
     ]
     last = float(recorded()[count - 1]["submitted"])
-    for number in (1, 2):  # accasim's EASY may wait for something to happen
-        jobs.append(StaticJob(str(count + number), last + number * 1e8, 1, DelayProfile(1.0), 1.0))
+    # accasim's EASY may wait for something to happen.
+    jobs += [StaticJob(str(count + late), last + late * 1e8, 1, DelayProfile(1.0), 1.0) for late in (1, 2)]
     workload = Workload(jobs)
     workload.resource_count = 256
     result = simulate(platform_for([workload]), [workload], policy)
