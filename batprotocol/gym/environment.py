@@ -410,14 +410,16 @@ def _unit(*shape: int) -> spaces.Box:
 
 def _parts(within: Sequence[tuple[int, int]] | None, jobs: int, count: int) -> list[range]:
     """The numbers of the jobs that an episode may begin with."""
-    if jobs < 1:
-        raise InputError(f"expected at least one job an episode, got {jobs}")
-    if within is None:
-        within = ((0, count),)
+    if type(jobs) is not int or jobs < 1:
+        raise InputError(f"expected jobs, a whole number >= 1 of an episode, got {shown(jobs)}")
     parts = []
-    for first, end in within:
+    for part in ((0, count),) if within is None else within if isinstance(within, Sequence) else (within,):
+        try:
+            first, end = map(operator.index, part)
+        except (TypeError, ValueError):
+            raise InputError(f"expected parts of the log as (first, last + 1), got {shown(part)}") from None
         if not 0 <= first < end <= count:
-            raise InputError(f"expected parts within the log's {count} jobs, got {shown((first, end))}")
+            raise InputError(f"expected parts within the log's {count} jobs, got {shown(part)}")
         if end - first >= jobs:
             parts.append(range(first, end - jobs + 1))
     if not parts:

@@ -73,7 +73,11 @@ among those that are seen, from 0 for the first one to less than 1."""
 
 
 def _place_in(name: str) -> Feature:
-    order = order_of(name)
+    try:
+        order = order_of(name)
+    except InputError:
+        known = ", ".join(FEATURES)
+        raise InputError(f"there is no feature {shown(name)}: expected {known}, or orders of policies") from None
     if order.changes:
         raise InputError(f"expected features, or orders that do not change with time, got {shown(name)}")
 
@@ -112,8 +116,11 @@ class Sight:
     """
 
     def __init__(self, names: Sequence[str], max_queue: int, max_running: int) -> None:
-        if max_queue < 1 or max_running < 0 or not names:
-            raise InputError("expected at least one job to be seen, one feature, and no fewer than 0 running jobs")
+        if type(max_queue) is not int or type(max_running) is not int or max_queue < 1 or max_running < 0:
+            numbers = f"got {shown(max_queue)} and {shown(max_running)}"
+            raise InputError(f"expected max_queue, a whole number >= 1, and max_running, one >= 0, {numbers}")
+        if isinstance(names, str) or not names:
+            raise InputError(f"expected a list of at least one feature, got {shown(names)}")
         self.names = tuple(names)
         self.features = [FEATURES[name] if name in FEATURES else _place_in(name) for name in names]
         self.max_queue, self.max_running = max_queue, max_running

@@ -1,4 +1,4 @@
-"""The links, pools and copier in C, with AddressSanitizer and UndefinedBehaviorSanitizer; the engine has its fuzzer."""
+"""Links, pools, worlds and copier in C, with AddressSanitizer and UndefinedBehaviorSanitizer; the engine is fuzzed."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from batprotocol.sockets.link import LINKS
 WITHOUT_ENGINE = True
 
 TESTED = {
+    "gym.worlds._play": ("learning/test_gym_worlds.py", "refuse or backfilling or equal"),
     "hosts._pool": (
         "hosts/test_hosts.py",
         "(taking_and_giving or refused or arguments or many_hosts or the_highest) and not Slow",

@@ -106,8 +106,10 @@ play_wait_for(Play *self, PyObject *arguments)
     }
     int failed = wait_for(self, job, backfills ? &rules : NULL);
     PyMem_Free(rules.found);
-    if (failed) {
+    if (failed && !PyErr_Occurred()) {
         PyErr_SetString(PyExc_ValueError, "expected a job that fits once all others have ended");
+    }
+    if (failed) {
         return NULL;
     }
     Py_RETURN_NONE;

@@ -232,7 +232,8 @@ start_all(Play *self, Rules *rules)
     }
 }
 
-/* Let time go on until a job fits, and others start meanwhile. 0, or -1 if it never does. */
+/* Let time go on until a job fits, and others start meanwhile. 0, or -1 if it never does, or with an exception, as in an
+   episode of a million jobs that can take long enough for somebody to type Ctrl-C. */
 static int
 wait_for(Play *self, int64_t job, Rules *rules)
 {
@@ -243,7 +244,7 @@ wait_for(Play *self, int64_t job, Rules *rules)
     }
     while (size > self->free) {
         int64_t event = advance(self);
-        if (event == NOTHING) {
+        if (event == NOTHING || PyErr_CheckSignals() < 0) {
             return -1;
         }
         if (!rules || size <= self->free) {
