@@ -16,7 +16,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from batprotocol.capture.timeline.packing import all_series, facts, state_number
+from batprotocol.capture.timeline.packing import all_series, size, state_number
 from batprotocol.capture.timeline.values import Series, TimelineData, TimelineJob
 from batprotocol.errors import InputError, PackageMissing
 from batprotocol.writing import whole
@@ -129,7 +129,7 @@ def _draw_jobs(axis: Any, run: TimelineData, colours: Sequence[str], factor: flo
     axis.set_ylabel("hosts")
     axis.yaxis.get_major_locator().set_params(integer=True)
     if is_named:
-        axis.set_title(f"{_plain(run.name)}: {facts(run)}", loc="left", fontsize=8)
+        axis.set_title(f"{_plain(run.name)}: {size(run)}", loc="left", fontsize=8)
 
 
 def _draw_series(axis: Any, series: Series, end: float, factor: float, colour: str) -> None:

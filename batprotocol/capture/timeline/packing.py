@@ -19,7 +19,7 @@ from batprotocol.capture.timeline.usage import free_hosts, waiting_jobs
 from batprotocol.capture.timeline.values import Series, TimelineData, TimelineJob, or_nan
 from batprotocol.model import FinalJobState
 
-__all__ = ["all_series", "facts", "packed", "state_number"]
+__all__ = ["all_series", "facts", "packed", "size", "state_number"]
 
 _TYPES: Final = {"d": "f64", "I": "u32", "H": "u16", "B": "u8"}
 _STATES: Final = {
@@ -164,8 +164,8 @@ def _planes(values: array[Any]) -> bytes:
     return b"".join([data[plane::width] for plane in range(width)])
 
 
-def facts(timeline: TimelineData) -> str:
-    """The run in a line: how many jobs, hosts and messages, and how long."""
+def size(timeline: TimelineData) -> str:
+    """The run in a line: how many jobs and hosts, and how long."""
     jobs = len(timeline.jobs)
     said = [f"{jobs:,} job{'' if jobs == 1 else 's'}"]
     if timeline.host_count:
@@ -174,9 +174,15 @@ def facts(timeline: TimelineData) -> str:
     factor, unit = next(((factor, unit) for factor, unit in _UNITS if span >= factor), (1.0, "s"))
     long = span / factor
     said.append(f"{long:,.0f} {unit}" if long >= 100 else f"{long:.3g} {unit}")
-    messages = timeline.messages
-    if messages is not None and len(messages):
-        said.append(f"{len(messages):,} messages")
-        if messages.text_count < len(messages):
-            said[-1] += f", with the texts of {f'the first {messages.text_count:,}' if messages.text_count else 'none'}"
     return " · ".join(said)
+
+
+def facts(timeline: TimelineData) -> str:
+    """The run in a line: its size, how many messages, and of how many the page has the texts."""
+    messages = timeline.messages
+    if messages is None or not len(messages):
+        return size(timeline)
+    said = f"{size(timeline)} · {len(messages):,} messages"
+    if messages.text_count == len(messages):
+        return said
+    return f"{said}, with the texts of {f'the first {messages.text_count:,}' if messages.text_count else 'none'}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from batprotocol.capture.entries import Entry
 from batprotocol.capture.timeline import MOST_TEXTS, Timeline, TimelineData, timeline
-from batprotocol.capture.timeline.packing import facts
+from batprotocol.capture.timeline.packing import facts, size
 from batprotocol.capture.timeline.tables import is_table
 from batprotocol.cli.captures.opening import opened
 from batprotocol.cli.messages.dump import tree_text
@@ -50,7 +50,7 @@ def draw(
         drawn.save(path, colour=colour)  # type: ignore[arg-type]  # click knows the choices
         told.line(("file", printable(path)), ("", f": {_size(path)}"))
     for run in drawn.runs:
-        told.line(("heading", printable(run.name)), ("", f": {facts(run)}"))
+        told.line(("heading", printable(run.name)), ("", f": {facts(run) if output else size(run)}"))
     return int(told.failed)
 
 
