@@ -16,7 +16,19 @@ from pathlib import Path
 # An installed batprotocol comes first; without one, it is the source tree that is measured.
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
-from benchmark import cpp, environments, hosts, in_process, mqtt, policies, queues, round_trip, simulation, turns
+from benchmark import (
+    captures,
+    cpp,
+    environments,
+    hosts,
+    in_process,
+    mqtt,
+    policies,
+    queues,
+    round_trip,
+    simulation,
+    turns,
+)
 from benchmark.competitors import OTHERS, Competitor, engine, json_of, prepare
 from benchmark.report import GOALS, Results, machine
 from benchmark.tables import table
@@ -72,6 +84,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--gym", action="store_true", help="also measure steps of environments to learn in")
     parser.add_argument("--simulation", action="store_true", help="also measure simulations of up to a million jobs")
     parser.add_argument("--fast", action="store_true", help="also measure tasks of FaST over an MQTT broker")
+    parser.add_argument("--captures", action="store_true", help="also measure recording, a large capture, and a tap")
     parser.add_argument("--markdown", action="store_true", help="print tables for a README")
     parser.add_argument(
         "--check",
@@ -107,6 +120,7 @@ def main() -> int:
         environments: given.gym,
         simulation: given.simulation,
         mqtt: given.fast,
+        captures: given.captures,
     }
     for extra, wanted in extras.items():
         if wanted:
