@@ -5,6 +5,7 @@ It must not know how containers are made.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 
@@ -12,7 +13,7 @@ from batprotocol.capture.captures import Capture
 from batprotocol.capture.files import WALL
 from batprotocol.errors import CaptureError
 from batprotocol.model import Direction
-from batprotocol.recording import Names, Recorder
+from batprotocol.recording import METADATA, Names, Recorder
 
 __all__ = ["copy"]
 
@@ -47,7 +48,9 @@ def copy(source: Capture, path: str | os.PathLike[str], told: Callable[[int], ob
             count += 1
             if not count % 1000:
                 told(count)
-        if len(walls) > 1 and not recorder.keeps_walls:
+        if not recorder.is_mcap and about:
+            recorder.keep(METADATA, json.dumps(about, indent=1).encode())
+        if not recorder.is_mcap and len(walls) > 1:
             recorder.keep(WALL, "\n".join([*walls, ""]).encode())
         for name, data in source.attachments():
             try:

@@ -46,7 +46,8 @@ class Recorder:
     Args:
         path: a file that ends with `.mcap`, `.tar.xz` or `.tar`, or a folder, which may exist but holds no recording
             yet.
-        about: what is told of the run, such as who is recorded and with which arguments; it is kept with the messages.
+        about: what is told of the run, such as who is recorded and with which arguments. Only a `.mcap` keeps it: what
+            was said twice is the same archive twice.
         names: how the files of messages are called, in an archive or a folder.
 
     Raises:
@@ -96,8 +97,8 @@ class Recorder:
         self._shape.keep(name, data)
 
     @property
-    def keeps_walls(self) -> bool:
-        """Whether it keeps when each message came."""
+    def is_mcap(self) -> bool:
+        """Whether it keeps what the recording is about, and when each message came."""
         return self.path.endswith(MCAP)
 
     def close(self) -> None:

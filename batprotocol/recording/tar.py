@@ -5,7 +5,6 @@ It must not know what the messages hold.
 
 from __future__ import annotations
 
-import json
 import lzma
 import os
 from collections.abc import Mapping
@@ -41,14 +40,12 @@ class Archive:
 
     TAIL = END
 
-    def __init__(self, journal: Journal, names: Names, about: Mapping[str, str]) -> None:
+    def __init__(self, journal: Journal, names: Names, about: Mapping[str, str]) -> None:  # which it does not tell
         self._journal = journal
         self._names = names
         self._number = 0
         self._widen()
         self._written: dict[int, tuple[bytes, int]] = {}
-        if about:
-            self.keep(METADATA, json.dumps(dict(about), indent=1).encode())
 
     def write(self, direction: Direction, data: bytes, wall: int | None = None, now: float | None = None) -> None:
         """Write a message. When it came, and of which time it is, an archive does not tell."""

@@ -21,7 +21,7 @@ class Recorder(recording.Recorder):
         path: a file that ends with `.mcap`, `.tar.xz` or `.tar`, or a folder, which may exist but holds no recording
             yet.
         format: "binary" or "json".
-        about: what is told of the simulation, such as its inputs; it is kept with what is said.
+        about: what is told of the simulation, such as its inputs; only a `.mcap` keeps it.
 
     Raises:
         OSError: it cannot be written there, or something is there already.
