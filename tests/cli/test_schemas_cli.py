@@ -86,6 +86,31 @@ def test_an_unknown_schema_is_one_sentence(option: str, old: Path) -> None:
     assert len(done.err.splitlines()) == 1
 
 
+def test_which_age_a_recording_is_of(tmp_path: Path) -> None:
+    codec = Codec(age("2023-07-20"))
+    for number, record in ((2, BEGIN), (3, RECORD)):
+        name = f"{number:05d}-{'e2b' if number % 2 else 'b2e'}.bin"
+        (tmp_path / name).write_bytes(codec.encode(record))
+    done = batproto("schema", "--which", tmp_path, "--also", ROOT / "schema" / "released" / "0.1.0.bfbs")
+    lines = done.out.splitlines()
+    assert done.status == 0
+    assert lines[0].startswith("2 messages: it fits ")
+    assert any(line.split() == ["2023-07-20", "fits"] for line in lines)
+    assert "  2024-10" in done.out
+    assert lines[-2].startswith("read by today's schema, these may be misread: ")
+    assert " OneShot," in lines[-2]
+    assert lines[-1].startswith("--schema 2023-07-20 reads it; batproto schema --diff 2023-07-20 2026-06")
+
+
+def test_a_recording_of_today_and_one_of_nobody(tmp_path: Path) -> None:
+    run = next((ROOT / "tests" / "data" / "runs").glob("*pstate__binary.tar.xz"))
+    assert "it fits 2026-06" in batproto("schema", "--which", run).out
+    nonsense = tmp_path / "a.bin"
+    nonsense.write_bytes(b"x" * 100)
+    done = batproto("schema", "--which", nonsense)
+    assert (done.status, done.out.splitlines()[0]) == (1, "1 message: it fits none of the known ages")
+
+
 def test_differences_as_text() -> None:
     done = batproto("schema", "--diff", "2023-07-18", "2023-07-20")
     assert done.status == 1
@@ -111,6 +136,7 @@ def test_a_description_is_read_back(tmp_path: Path) -> None:
         ("run", "--schema", "2024-10", "--in-process", "fcfs"),
         ("bridge", "--schema", "2024-10", "--batsim", "tcp://127.0.0.1:*,2023-07-18", "--edc", "tcp://127.0.0.1:1"),
         ("schema", "Job", "--diff", "2024-10", "2022-01"),
+        ("schema", "--also", "2024-10"),
     ],
 )
 def test_options_that_exclude_one_another(arguments: tuple[str, ...]) -> None:

@@ -72,6 +72,18 @@ def _protocol(context: click.Context, parameter: click.Parameter, name: str | No
     help="What differs in a schema from today's, as a short text that --schema reads from a .txt file.",
 )
 @click.option(
+    "--which",
+    metavar="FILE",
+    help="Which of the known schemas a message or recording fits, why not the others, and what today's would misread.",
+)
+@click.option(
+    "--also",
+    metavar="AGE|FILE",
+    multiple=True,
+    shell_complete=complete_age,
+    help="With --which: try this schema, too. Can be repeated.",
+)
+@click.option(
     "--allow",
     type=click.Choice(["fine", "default", "absent", "refused"]),
     default="fine",
@@ -85,6 +97,8 @@ def schema(
     protocol: str | None,
     diff: tuple[str, str] | None,
     described: str | None,
+    which: str | None,
+    also: tuple[str, ...],
     allow: str,
 ) -> None:
     """Show what the protocol's schema says of NAME: fields, types, defaults and comments.
@@ -100,9 +114,12 @@ def schema(
       batproto schema ExecuteJob
       batproto schema --diff 2024-10 2026-06
       batproto schema --allow absent --diff released.bfbs schema/batprotocol.fbs
+      batproto schema --which run.tar.xz
     """
-    if (diff is not None) + (described is not None) + (name is not None or protocol is not None) > 1:
-        raise click.UsageError("one of NAME or --protocol, --diff and --describe is enough", context)
+    if sum(given is not None for given in (diff, described, which, name or protocol)) > 1:
+        raise click.UsageError("one of NAME or --protocol, --diff, --describe and --which is enough", context)
+    if also and which is None:
+        raise click.UsageError("--also is for --which: give that, too", context)
     output = Output()
     if diff is not None:
         from batprotocol.cli.reference.differences import show
@@ -113,6 +130,10 @@ def schema(
 
         click.echo(schemas.described(schemas.read_schema(described), schemas.age(schemas.TODAY)), nl=False)
         return
+    if which is not None:
+        from batprotocol.cli.reference.ages import tell
+
+        context.exit(tell(which, also, output))
     if protocol == FAST:
         from batprotocol.cli.reference import fast as fast_schema
 
