@@ -204,7 +204,7 @@ def complete(*words: str) -> list[str]:
 
 @pytest.mark.slow
 def test_completion_of_commands_events_and_names() -> None:
-    assert complete("d") == ["dump"]
+    assert complete("du") == ["dump"]
     assert "--json-lines" in complete("dump", "--js")
     assert complete("dump", "--event", "jobs") == ["JobSubmittedEvent", "JobsKilledEvent"]
     assert complete("schema", "hostp") == ["HostProperty"]

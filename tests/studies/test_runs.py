@@ -87,7 +87,7 @@ def contents(folder: str) -> dict[str, bytes]:
 def test_a_study_is_all_combinations_and_equals_bare_simulations(tmp_path: Path) -> None:
     study = Study(scheduler=["fcfs", "easy"], workload=SMALL, seed=range(2), load=[0.5, 0.9])
     rows = study.run(tmp_path / "store", processes=1)
-    assert [(row.state, row.kind) for row in rows] == [("done", "")] * 8
+    assert [(row.state, row.kind, row.error) for row in rows] == [("done", "", "")] * 8
     assert rows.axes["scheduler"] == ("fcfs", "easy")
     for row in rows:
         workload = lublin_workload(16, 15, seed=row.axes["seed"], load=row.axes["load"])
@@ -112,7 +112,7 @@ def test_what_is_there_is_not_run_again_and_what_changed_is(tmp_path: Path) -> N
 
     first = run()
     assert (counter.ran, len(first)) == (6, 6)
-    assert all(row.state == "done" for row in first)
+    assert [row.error for row in first] == [""] * 6
     assert len({json.dumps(dict(row.metrics)) for row in first if row.axes["seed"] == 0}) == 3, "arguments count"
     assert run() == first
     assert counter.ran == 0

@@ -231,12 +231,12 @@ def test_how_far_strings_and_vectors_may_overlap(monkeypatch: pytest.MonkeyPatch
     data = pointing_into(words(2_500), 4, PTASK, 40, "computation_vector")
     spent = 0
 
-    def spend(self: reader._Reader, size: int, position: int) -> None:
+    def spend(self: reader.Reader, size: int, position: int) -> None:
         nonlocal spent
         spent += size
 
     with monkeypatch.context() as counting:
-        counting.setattr(reader._Reader, "spend", spend)
+        counting.setattr(reader.Reader, "spend", spend)
         reader.read(data)
     data = data[: -(-spent // 16)]
     reader.read(data)
