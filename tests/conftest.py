@@ -6,6 +6,7 @@ pytest --engines=usual                  # only the native engine, or the Python 
 pytest -m "not slow"                    # without what takes more than a moment, or starts processes
 pytest --servers=all                    # tests of servers that are not here fail, instead of being skipped (servers.py)
 pytest -m minutes                       # only what takes minutes, which otherwise does not run
+pytest -m long                          # only the files that take ten seconds or more, which .ci/run runs apart
 """
 
 from __future__ import annotations
@@ -53,11 +54,38 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+LONG = (
+    "campaigns/test_crashes.py",
+    "campaigns/test_simulation.py",
+    "conformance/test_conformance_cli.py",
+    "conformance/test_mistakes.py",
+    "edc/test_embedded_faults.py",
+    "fast/test_fast_coschedule.py",
+    "fast/test_fast_storm.py",
+    "house/test_linear_time.py",
+    "house/test_sanitized.py",
+    "testing/test_strategies.py",
+    "wire/test_bombs.py",
+)
+"""The files that take longest: they compile with sanitizers, search for rare values, or start programs for each case."""
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """What takes minutes runs only where `-m` speaks of it."""
-    asked = config.option.markexpr
-    if "minutes" not in asked:
-        config.option.markexpr = f"({asked}) and not minutes" if asked else "not minutes"
+    """What takes minutes or is long runs only where `-m` speaks of it, long files also where they are named."""
+    for marker in ("minutes", "long"):
+        asked = config.option.markexpr
+        if marker not in asked and not (
+            marker == "long" and any(arg.split("::")[0].endswith(LONG) for arg in config.args)
+        ):
+            config.option.markexpr = f"({asked}) and not {marker}" if asked else f"not {marker}"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of long files, before those are chosen that run."""
+    for item in items:
+        if item.path.as_posix().endswith(LONG):
+            item.add_marker("long")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
