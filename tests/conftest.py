@@ -67,7 +67,7 @@ LONG = (
     "testing/test_strategies.py",
     "wire/test_bombs.py",
 )
-"""The files that take longest: they compile with sanitizers, search for rare values, or start programs for each case."""
+"""The files that take longest: they compile with sanitizers, search for rare values, or start many programs."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
