@@ -28,10 +28,12 @@ __all__ = ["Child"]
 _PROGRAM: Final = """
 import json, sys
 descriptor, function, folder, memory, path = sys.argv[1:]
-sys.path[:] = json.loads(path)
+own = [each for each in sys.path if each]
+sys.path[:] = own + [each for each in json.loads(path) if each not in own]
 from batprotocol.engines.serving import main
 main(int(descriptor), function, folder, int(memory))
 """
+"""What it runs. Its own folders come first: in those that its starter has added, a file may be called as anything."""
 _KEPT: Final = 10_000
 """So many of the last characters are kept of what a process printed that has died."""
 PREFIX: Final = "batprotocol-"

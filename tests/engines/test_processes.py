@@ -70,6 +70,20 @@ def test_a_process_serves_again_and_again(engine: Processes) -> None:
             os.kill(pid, 0)
 
 
+def test_no_file_beside_those_of_the_starter_hides_what_a_child_imports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Schedulers lie in folders of their own, which the starter searches first, with whatever else is there."""
+    for name in ("msgspec.py", "batprotocol.py", "pickle.py"):
+        (tmp_path / name).write_text("raise RuntimeError('this is another')")
+    monkeypatch.syspath_prepend(tmp_path)
+    child = Child(FUNCTION)
+    try:
+        assert child.call("word", {}).value == ("WORD", {})
+    finally:
+        child.close()
+
+
 def test_nothing_is_left_of_a_child() -> None:
     child = Child(FUNCTION)
     pid, scratch = child.call("who", {}).value

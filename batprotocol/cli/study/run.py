@@ -60,6 +60,11 @@ def run(
         teller = _Teller(output, bar, place)
         try:
             with Interrupts() as interrupts, interrupts.immediately():
+
+                def told(progress: Progress) -> None:
+                    teller(progress)
+                    interrupts.check()  # one that came where Python lets nothing out, such as in a destructor
+
                 study.run(
                     place,
                     only=only,
@@ -68,7 +73,7 @@ def run(
                     dask=dask,
                     batsim=command,
                     in_process=in_process,
-                    on_progress=teller,
+                    on_progress=told,
                 )
         except (KeyboardInterrupt, SystemExit):
             done = teller.last.total - teller.last.left
