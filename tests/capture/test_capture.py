@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 from commands import run_here
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from recorded import all_runs
 from support import files_of, runs
 
-from batprotocol import CaptureError, Direction, EDCHelloEvent, JobSubmittedEvent, Message, MessageBuilder
+from batprotocol import CaptureError, Direction, EDCHelloEvent, Message, MessageBuilder, RejectJobEvent
 from batprotocol.capture import Capture, Entry
 from batprotocol.capture.copying import copy
 from batprotocol.recording import Names, Recorder
@@ -80,8 +80,9 @@ def test_what_is_recorded_is_read_and_found(
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.booleans())
+@example(1.0, False)
 def test_the_time_of_a_message(now: float, is_json: bool) -> None:
-    message = Message(now, (JobSubmittedEvent(timestamp=now, job_id="w0!1", job=None),) if now == 1 else ())
+    message = Message(now, (RejectJobEvent(timestamp=now, job_id="w0!1"),) if now == 1 else ())
     data = message.to_json().encode() if is_json else message.to_binary()
     assert time_of(data) == now
     for spaces in (0, 2):
