@@ -228,15 +228,15 @@ class _Meaning:
         return next((each for each in members if self.written_as("", each) == written), None)
 
     def value(self, each: Field, type_: Type, value: Any, member: str) -> tuple[Any, int]:
-        if type_.kind == "union":
+        if type_.kind == "union" and isinstance(value, dict):
             reader = self.member(type_.name, member)
             return (None, 3) if reader is None else self.table(reader, value)
-        if type_.kind == "table":
+        if type_.kind == "table" and isinstance(value, dict):
             return self.table(type_.name, value)
         if type_.kind == "enum" and isinstance(value, str):
             enum = self.reader.enums[type_.name].values
             found = next((name for name in enum if self.written_as(type_.name, name) == value), None)
-            return (found, 0) if found else (self.writer.enums[type_.name].values[value], 2)
+            return (found, 0) if found else (self.writer.enums[type_.name].values.get(value, value), 2)
         if type_.element and isinstance(value, list) and type_.element.kind in ("table", "enum"):
             pairs = [self.value(each, type_.element, item, "") for item in value]
             worst = max((below for _, below in pairs), default=0)
