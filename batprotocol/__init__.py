@@ -19,7 +19,7 @@ The rooms, from the ground up: `model`, `hosts` (what is free, to take from and 
 schedulers, nodes and agents over MQTT), `campaigns` (CiGri's metascheduler), `policies` (ready schedulers), `studies`
 (many simulations, compared), `gym` (environments to learn in), `testing` and `cli`, the command; `errors` is for all of
 them, `distributions` for what is measured, and `steps` for what is compiled.
-docs/architecture.md shows them drawn.
+docs/explanation/architecture.md shows them drawn.
 """
 
 import os as _os

@@ -62,6 +62,7 @@ LONG = (
     "edc/test_embedded_faults.py",
     "fast/test_fast_coschedule.py",
     "fast/test_fast_storm.py",
+    "handbook/test_pages.py",
     "house/test_linear_time.py",
     "house/test_sanitized.py",
     "testing/test_strategies.py",

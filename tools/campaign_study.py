@@ -1,8 +1,8 @@
-"""Simulates campaigns with each regulator over lengths of tasks: the tables and the plot of docs/campaigns.md.
+"""Simulates campaigns with each regulator over lengths of tasks: tables and plot of docs/howto/run-campaigns.md.
 
 python tools/campaign_study.py run results.jsonl     half an hour of one core; goes on where it stopped
 python tools/campaign_study.py tables results.jsonl
-python tools/campaign_study.py plot results.jsonl docs/campaigns.svg
+python tools/campaign_study.py plot results.jsonl docs/figures/campaigns.svg
 """
 
 from __future__ import annotations

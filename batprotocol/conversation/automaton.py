@@ -2,7 +2,7 @@
 
 Read the tables as: in this state, this event leads there. An event that a state does not list cannot come in that
 state, and which rule it then breaks is for the modules of the topics to say. Which events come in which phase is in the
-table of all events, `events`. `docs/conversation.md` shows all of them drawn.
+table of all events, `events`. `docs/explanation/conversation.md` shows all of them drawn.
 This module must not know of rules, nor of the values of events beyond their types.
 """
 

@@ -345,8 +345,8 @@ def test_what_decides_knows_no_file_clock_or_database(module: str) -> None:
 
 def test_the_examples_of_the_page_run() -> None:
     blocks = re.findall(
-        r"^```python\n(.*?)^```", (ROOT / "docs" / "campaigns.md").read_text(), re.MULTILINE | re.DOTALL
+        r"^```python\n(.*?)^```", (ROOT / "docs" / "howto" / "run-campaigns.md").read_text(), re.MULTILINE | re.DOTALL
     )
     assert len(blocks) >= 3
     for block in blocks:
-        exec(compile(block, "docs/campaigns.md", "exec"), {})
+        exec(compile(block, "docs/howto/run-campaigns.md", "exec"), {})

@@ -1,4 +1,4 @@
-"""What docs/captures.md shows of runs that are looked at is what is printed, and its Python runs."""
+"""What docs/howto/keep-captures.md shows of runs that are looked at is what is printed, and its Python runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support import DATA, ROOT
 
 pytestmark = pytest.mark.once
 
-TEXT = (ROOT / "docs" / "captures.md").read_text()
+TEXT = (ROOT / "docs" / "howto" / "keep-captures.md").read_text()
 RUN = DATA / "simulations" / "PowerSaver__power-p__energy_platform_homogeneous__binary.tar.xz"
 SHOWN = re.findall(r"^```console\n\$ batproto ((?:at|replay) .*)\n((?:.*\n)*?)```", TEXT, re.MULTILINE)
 
@@ -40,5 +40,8 @@ def test_the_handbook_shows_both() -> None:
 @pytest.mark.usefixtures("here")
 def test_jobs_and_knowledge_from_python(capsys: pytest.CaptureFixture[str]) -> None:
     (block,) = [each for each in re.findall(r"^```python\n(.*?)^```", TEXT, re.M | re.S) if "run.jobs()" in each]
-    exec(compile(block, "docs/captures.md", "exec"), {"Capture": __import__("batprotocol.capture").capture.Capture})
+    exec(
+        compile(block, "docs/howto/keep-captures.md", "exec"),
+        {"Capture": __import__("batprotocol.capture").capture.Capture},
+    )
     assert capsys.readouterr().out.count("\n") == 31

@@ -234,7 +234,7 @@ def test_the_page_can_ask_for_nothing(browser: Browser, tmp_path: Path) -> None:
 @pytest.mark.minutes
 @pytest.mark.parametrize("count", [5_000, 100_000])
 def test_many_jobs(browser: Browser, tmp_path: Path, count: int) -> None:
-    """They are there, found and shown; how soon and how smoothly, the figures in docs/captures.md tell."""
+    """They are there, found and shown; how soon and how smoothly, the figures in docs/howto/keep-captures.md tell."""
     tab = opened(browser, tmp_path, run_of("run", count, hosts=512))
     for turn in (-200, -200, 200, 200):
         tab.wheel(640, 300, turn)

@@ -153,15 +153,3 @@ def test_completion(words: str) -> None:
         text=True,
     )
     assert f"plain,{start}" in done.stdout
-
-
-@pytest.mark.slow
-def test_the_document_is_up_to_date() -> None:
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "tools" / "document_rules.py"), "--check"],
-        capture_output=True,
-        check=False,
-        env=ENVIRONMENT,
-        text=True,
-    )
-    assert (done.returncode, done.stderr) == (0, "")

@@ -22,7 +22,7 @@ VERDICTS = tuple(SHARED / "verdicts" / f"batsim-5.0.0-rc2{part}.jsonl.xz" for pa
 HERE = all(path.is_file() for path in VERDICTS)
 KEPT = DATA / "verdicts.jsonl"
 
-# Where Batsim did not survive and the conversation does not tell why. docs/conversation.md lists them too.
+# Where Batsim did not survive and the conversation does not tell why. docs/explanation/conversation.md lists them too.
 DISAGREEMENTS = {
     "multipart later reply": "the second ZeroMQ part of the reply is not in its bytes",
     "cover__test_usage_trace-kill-usage": "the profile of the killed job was not forwarded",
@@ -152,7 +152,7 @@ def test_the_kept_verdicts_are_small_and_genuine() -> None:
 
 
 def test_disagreements_are_documented() -> None:
-    document = (ROOT / "docs" / "conversation.md").read_text()
+    document = (ROOT / "docs" / "explanation" / "conversation.md").read_text()
     for name in DISAGREEMENTS:
         assert f"`{name}`" in document
 

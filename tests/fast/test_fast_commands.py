@@ -190,11 +190,13 @@ def test_rules_are_listed_and_explained(capfdbinary: pytest.CaptureFixture[bytes
 
 
 def test_the_examples_of_the_documentation_run() -> None:
-    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "fast.md").read_text(), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / "docs" / "reference" / "fast.md").read_text(), re.MULTILINE | re.DOTALL
+    )
     assert len(blocks) >= 2
     names: dict[str, object] = {}
     for block in blocks:
-        exec(compile(block, "docs/fast.md", "exec"), names)
+        exec(compile(block, "docs/reference/fast.md", "exec"), names)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from batprotocol.fast import run
 from batprotocol.fast.runtime.scheduler import _CALLED
 
 WITHOUT_ENGINE = True
-DOCUMENT = (ROOT / "docs" / "fast-schedulers.md").read_text()
+DOCUMENT = (ROOT / "docs" / "howto" / "use-fast.md").read_text()
 
 
 def blocks(text: str) -> list[str]:

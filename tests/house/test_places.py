@@ -240,7 +240,7 @@ def test_the_page_names_the_place(place: Place) -> None:
 
 
 def test_what_the_page_names_is_there() -> None:
-    named = set(re.findall(r"(?:batprotocol|docs|schema|tests|tools)/[\w./]+", PAGE))
+    named = set(re.findall(r"(?:batprotocol|docs|schema|tests|tools)/[\w./-]+", PAGE))
     assert len(named) > 20
     examples = {path for path in named if "NAME" in path}
     assert [path for path in named - examples if not (ROOT / path.rstrip(".")).exists()] == []

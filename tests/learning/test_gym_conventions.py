@@ -210,11 +210,11 @@ def test_a_vector_of_processes_takes_our_factories() -> None:
 
 
 def test_python_blocks_of_the_handbook() -> None:
-    text = (ROOT / "docs" / "learning.md").read_text()
+    text = (ROOT / "docs" / "howto" / "learn-to-schedule.md").read_text()
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     assert len(blocks) >= 3
     for block in blocks:
-        exec(compile(block, "docs/learning.md", "exec"), {})
+        exec(compile(block, "docs/howto/learn-to-schedule.md", "exec"), {})
 
 
 def test_without_gymnasium_it_says_what_to_install() -> None:

@@ -111,7 +111,7 @@ def test_metrics_are_listed() -> None:
 
 @pytest.mark.minutes
 def test_the_handbook_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (ROOT / "docs" / "studies.md").read_text()
+    page = (ROOT / "docs" / "howto" / "run-studies.md").read_text()
     monkeypatch.chdir(tmp_path)
     (tmp_path / "study.toml").write_text(re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[0])
     assert run_here("study", "run", "study.toml").status == 0
@@ -125,5 +125,5 @@ def test_the_handbook_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.
     assert run_here("study", "run", "readme.toml").status == 0
     printed = run_here("study", "table", "readme.toml", "--columns", "load").out
     assert [line.rstrip() for line in printed.splitlines()] == table.splitlines()
-    (command,) = re.findall(r"^batproto (study plot .*) -o docs/studies.svg$", page, re.MULTILINE)
+    (command,) = re.findall(r"^batproto (study plot .*) -o docs/figures/studies.svg$", page, re.MULTILINE)
     assert run_here(*shlex.split(command), "-o", "plot.svg").status == 0

@@ -1,4 +1,4 @@
-"""`batproto study`, and what docs/studies.md shows."""
+"""`batproto study`, and what docs/howto/run-studies.md shows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ scheduler = ["fcfs", "easy"]
 workload = "lublin:16?jobs=15"
 seed = "0-2"
 """
-DOCS = (ROOT / "docs" / "studies.md").read_text()
+DOCS = (ROOT / "docs" / "howto" / "run-studies.md").read_text()
 
 
 @pytest.fixture

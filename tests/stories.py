@@ -1,0 +1,220 @@
+"""Pages of the handbook, run as their readers would: each block of code in its order, in an empty folder.
+
+    ```sh           run by bash, which stops at the first command that fails; the page's programs are on the PATH
+    ```console      with `$ ` before commands: each is run, and prints the lines below it; without: what was
+                    printed by the block before
+    ```text         the same as console without commands
+    ```python       run, all of a page in one namespace
+    ```json, toml,  read by a parser of that language; so is a file of that name
+       yaml, xml
+
+A comment above a block says what cannot be seen:
+
+    <!-- file: NAME -->         the block is the content of that file, and is not run
+    <!-- exit: 1 -->            the exit status of the last command of the block
+    <!-- needs: mosquitto -->   the page needs this program, or its tests are skipped (`servers.PROGRAMS`)
+    <!-- after: PAGE -->        the page goes on where that one ended: it has its files
+
+In what is printed, a line `...` stands for any lines, and `...` at the end of a line for its rest. `batsim` is the
+embedded one (`handbook_programs/`), and `pip install` checks that the extras it names exist.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import servers
+from support import ROOT
+
+__all__ = ["DOCS", "Block", "blocks", "needed", "run_page"]
+
+DOCS = ROOT / "docs"
+PROGRAMS = ROOT / "tests" / "handbook_programs"
+PATIENCE_SECONDS = 120
+
+_FENCE = re.compile(
+    r"(?P<comments>(?:^<!-- [^\n]*? -->\n+)*)^(?P<ticks>```+)(?P<language>[\w+-]*)\n(?P<text>.*?)^(?P=ticks)$",
+    re.M | re.S,
+)
+_COMMENT = re.compile(r"<!-- (\w+): (.*?) -->")
+
+
+class Block(NamedTuple):
+    """A block of code on a page, with the comments above it and its line."""
+
+    language: str
+    text: str
+    said: dict[str, str]
+    line: int
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """The blocks of a page, in their order."""
+    content = page.read_text(encoding="utf-8")
+    for fence in _FENCE.finditer(content):
+        said = dict(_COMMENT.findall(fence["comments"]))
+        yield Block(fence["language"], fence["text"], said, content.count("\n", 0, fence.start("ticks")) + 1)
+
+
+def comments(page: Path) -> list[tuple[str, str]]:
+    return _COMMENT.findall(page.read_text(encoding="utf-8"))
+
+
+def needed(page: Path) -> list[str]:
+    """The programs that a page needs, those of the pages before it included."""
+    return [value for name, value in comments(page) if name == "needs"]
+
+
+class _Story:
+    """What goes on while a page is run."""
+
+    def __init__(self, page: Path, folder: Path) -> None:
+        self.page, self.folder = page, folder
+        self.names: dict[str, Any] = {"__name__": "handbook"}
+        self.printed = ""
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")},
+            "PATH": os.pathsep.join([str(PROGRAMS), str(Path(sys.executable).parent), os.environ["PATH"], "/usr/sbin"]),
+            "PYTHONPATH": os.pathsep.join([str(ROOT)]),
+            "HANDBOOK_PYTHON": sys.executable,
+            "PYTHONUTF8": "1",
+            "COLUMNS": "100",
+            "HOME": str(folder),
+            "TMPDIR": str(folder),
+        }
+
+    def run(self, block: Block) -> None:
+        """Run a block, and look at what came of it."""
+        if "file" in block.said:
+            path = self.folder / block.said["file"]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text, encoding="utf-8")
+            self.parse(block)
+            return
+        match block.language:
+            case "sh":
+                self.command(block.text, int(block.said.get("exit", "0")))
+            case "console" if re.search(r"^\$ ", block.text, re.M):
+                self.session(block)
+            case "console" | "text":
+                assert_printed(self.printed, block.text)
+            case "python":
+                self.python(block)
+            case _:
+                self.parse(block)
+
+    def parse(self, block: Block) -> None:
+        match block.language:
+            case "json":
+                json.loads(block.text)
+            case "toml":
+                tomllib = __import__("tomllib" if sys.version_info >= (3, 11) else "tomli")
+                tomllib.loads(block.text)
+            case "yaml":
+                __import__("yaml").safe_load(block.text)
+            case "xml":
+                ElementTree.fromstring(block.text)
+            case "python":
+                compile(block.text, block.said["file"], "exec")
+            case _:
+                assert "file" in block.said, (
+                    f"nobody knows how to run ```{block.language}: give it a file, or a language"
+                )
+
+    def session(self, block: Block) -> None:
+        """Commands behind `$ `, each with what it prints."""
+        parts = re.split(r"^\$ ((?:[^\n]*\\\n)*[^\n]*)\n", block.text, flags=re.M)
+        assert not parts[0].strip(), "a console begins with a command"
+        statuses = ["0"] * (len(parts) // 2 - 1) + [block.said.get("exit", "0")]
+        for command, shown, status in zip(parts[1::2], parts[2::2], statuses, strict=True):
+            self.command(command, int(status))
+            assert_printed(self.printed, shown)
+
+    def command(self, text: str, status: int) -> None:
+        done = subprocess.Popen(
+            ["bash", "-euo", "pipefail", "-c", text],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+            start_new_session=True,
+        )
+        try:
+            self.printed, _ = done.communicate(timeout=PATIENCE_SECONDS)
+        finally:  # what was started in the background ends with the block
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(done.pid, signal.SIGKILL)
+        assert done.returncode == status, f"exit status {done.returncode} of\n{text}\n{self.printed}"
+
+    def python(self, block: Block) -> None:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile("\n" * block.line + block.text, str(self.page), "exec"), self.names)
+        self.printed = printed.getvalue()
+
+
+def assert_printed(printed: str, shown: str) -> None:
+    """That a page shows what was printed."""
+    pattern = "".join(_line(line) for line in shown.rstrip("\n").splitlines())
+    assert re.fullmatch(pattern + r"\n*", printed if printed.endswith("\n") else printed + "\n"), (
+        f"shown:\n{shown}\nprinted:\n{printed}"
+    )
+
+
+def _line(shown: str) -> str:
+    if shown.strip() == "...":
+        return r"(?:[^\n]*\n)*?"
+    if shown.endswith("..."):
+        return re.escape(shown[:-3]) + r"[^\n]*\n"
+    return re.escape(shown) + r"[ ]*\n"
+
+
+def _stories(page: Path) -> Iterator[Path]:
+    """The pages whose files a page has, and the page itself."""
+    for name, value in comments(page):
+        if name == "after":
+            yield from _stories((page.parent / value).resolve())
+    yield page
+
+
+def run_page(page: Path, folder: Path) -> int:
+    """Run all blocks of a page in an empty folder; how many there were. AssertionError tells which is wrong."""
+    for program in needed(page):
+        servers.find(program)
+    *before, _ = _stories(page)
+    for earlier in before:
+        for block in blocks(earlier):
+            if "file" in block.said:
+                path = folder / block.said["file"]
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(block.text, encoding="utf-8")
+    if not (folder / "examples").exists():
+        shutil.copytree(ROOT / "examples", folder / "examples")
+    story, number = _Story(page, folder), 0
+    here = Path.cwd()
+    os.chdir(folder)
+    try:
+        for block in blocks(page):
+            try:
+                story.run(block)
+                number += 1
+            except Exception as error:
+                raise AssertionError(f"{page}:{block.line}: {type(error).__name__}: {error}") from error
+    finally:
+        os.chdir(here)
+    return number

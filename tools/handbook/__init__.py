@@ -1,0 +1,27 @@
+"""What Sphinx needs to know to make the handbook of `docs/`.
+
+Each page is a file there, written by hand, and stays readable where it lies. What can be told from the code is not
+written there but made when the page is read: in place of a line `<!-- generated: NAME ARGUMENT -->`, by the function of
+that name in `pages`. Inline code that is the name of an event, a rule, a command... becomes a link to its page
+(`linking`), drawings become part of the page that shows them (`figures`), and all pages are there as plain text, too
+(`plain`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from handbook import figures, linking, pages
+
+__all__ = ["setup"]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Called by Sphinx."""
+    app.connect("source-read", pages.complete)
+    app.connect("env-get-outdated", pages.outdated)
+    app.add_post_transform(linking.Names)
+    app.add_post_transform(figures.Drawings)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

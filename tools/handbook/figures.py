@@ -1,0 +1,39 @@
+"""Drawings as a part of the page that shows them, so that they follow its theme; and what they are made of.
+
+A drawing is an SVG in `docs/figures/`, whose colours are `var(--color-foreground-primary, #222)` and the like:
+elsewhere, where there is no theme, the second one counts.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+__all__ = ["Drawings"]
+
+
+class Drawings(SphinxPostTransform):
+    """Puts each SVG that follows the theme into its page."""
+
+    default_priority = 5  # before Sphinx collects images
+    formats = ("html",)
+
+    def run(self, **arguments: Any) -> None:
+        for image in list(self.document.findall(nodes.image)):
+            path = Path(self.env.srcdir) / image["uri"].lstrip("/")
+            if path.suffix != ".svg" or not path.exists():
+                continue
+            drawing = path.read_text(encoding="utf-8")
+            if "var(--color" not in drawing:
+                continue
+            drawing = drawing[drawing.index("<svg") :]
+            drawing = re.sub(r"^<svg", f'<svg role="img" aria-label="{_attribute(image.get("alt", ""))}"', drawing)
+            image.replace_self(nodes.raw("", f'<figure class="drawn">{drawing}</figure>', format="html"))
+
+
+def _attribute(text: str) -> str:
+    return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")

@@ -1,0 +1,57 @@
+"""The generated parts of pages: which function makes which, and putting them into the pages.
+
+It must not know what is in them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.errors import ExtensionError
+
+__all__ = ["GENERATORS", "Page", "complete", "completed", "outdated"]
+
+Page = str
+"""The name of a page: its path in `docs/` without the suffix, such as `reference/events/JobsKilledEvent`."""
+
+GENERATORS: Final[Mapping[str, Callable[[Page, str], str]]] = {
+    "fast-routes": lambda page, argument: "",
+    "fast-rules": lambda page, argument: "",
+}
+"""What makes each generated part: Markdown, for a page and the argument of the marker (else "")."""
+
+_MARKER: Final = re.compile(r"^<!-- generated: (?P<name>[a-z-]+)(?: (?P<argument>.+?))? -->$", re.MULTILINE)
+
+
+def completed(page: Page, text: str) -> str:
+    """A page with its generated parts in it."""
+
+    def made(marker: re.Match[str]) -> str:
+        name = marker["name"]
+        if name not in GENERATORS:
+            raise ExtensionError(
+                f"{page}: nothing is called {name!r} that can be generated, only {', '.join(GENERATORS)}"
+            )
+        return GENERATORS[name](page, marker["argument"] or "")
+
+    return _MARKER.sub(made, text)
+
+
+def complete(app: Sphinx, page: Page, source: list[str]) -> None:
+    """Called by Sphinx when it has read a page."""
+    source[0] = completed(page, source[0])
+
+
+def outdated(
+    app: Sphinx, environment: BuildEnvironment, added: set[Page], changed: set[Page], removed: set[Page]
+) -> Sequence[Page]:
+    """Called by Sphinx before it reads pages: those with generated parts are read again, for new sources."""
+    return [
+        page
+        for page in environment.found_docs - added - changed - removed
+        if _MARKER.search(environment.doc2path(page).read_text(encoding="utf-8"))
+    ]
