@@ -19,6 +19,13 @@ Page = str
 """The name of a page: its path in `docs/` without the suffix, such as `reference/events/JobsKilledEvent`."""
 
 GENERATORS: Final[Mapping[str, Callable[[Page, str], str]]] = {
+    "event": lambda page, argument: "",
+    "event-history": lambda page, argument: "",
+    "event-rules": lambda page, argument: "",
+    "events": lambda page, argument: "",
+    "example": lambda page, argument: "",
+    "fields": lambda page, argument: "",
+    "thing": lambda page, argument: f"## {argument}\n",
     "fast-routes": lambda page, argument: "",
     "fast-rules": lambda page, argument: "",
 }
