@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from support import DATA, SHARED
+from support import DATA, ROOT, SHARED
 
 from batprotocol.policies import (
     EASY,
@@ -92,7 +92,7 @@ def rows(folder: Path = TABLES) -> Iterator[Row]:
     """The rows of a table."""
     for line in (folder / "tables.jsonl").read_text().splitlines():
         row = json.loads(line)
-        logs = folder if folder == TABLES else folder / "logs"
+        logs = ROOT / "examples" if folder == TABLES else folder / "logs"
         first = row["start"]
         part = f"jobs={first}-{first + row['jobs'] - 1}&larger=yes&runtime-limits=yes"
         yield Row(f"{logs / row['log']}.gz?{part}", row["policy"], row["backfilling"], row["mean_bounded_slowdown"])

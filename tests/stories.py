@@ -4,7 +4,9 @@
     ```console      with `$ ` before commands: each is run, and prints the lines below it; without: what was
                     printed by the block before
     ```text         the same as console without commands
-    ```python       run, all of a page in one namespace
+    ```python       run, all of a page in one namespace, with the page's folder among those of modules
+    ```diff         a change of the file that a comment names: what its lines with ` ` and `-` say gives way to what
+                    those with ` ` and `+` do
     ```json, toml,  read by a parser of that language; so is a file of that name
        yaml, xml
 
@@ -98,9 +100,7 @@ class _Story:
     def run(self, block: Block) -> None:
         """Run a block, and look at what came of it."""
         if "file" in block.said:
-            path = self.folder / block.said["file"]
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(block.text, encoding="utf-8")
+            write(block, self.folder)
             self.parse(block)
             return
         match block.language:
@@ -128,6 +128,8 @@ class _Story:
                 ElementTree.fromstring(block.text)
             case "python":
                 compile(block.text, block.said["file"], "exec")
+            case "diff":
+                assert "file" in block.said, "a ```diff names the file that it changes"
             case _:
                 assert "file" in block.said, (
                     f"nobody knows how to run ```{block.language}: give it a file, or a language"
@@ -168,6 +170,20 @@ class _Story:
         self.printed = printed.getvalue()
 
 
+def write(block: Block, folder: Path) -> None:
+    """Write the file that a block is the content of, or change it as the block says."""
+    path = folder / block.said["file"]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = block.text
+    if block.language == "diff":
+        lines = [(line[:1] or " ", line[1:] + "\n") for line in block.text.splitlines()]
+        old, new = ("".join(text for sign, text in lines if sign in signs) for signs in (" -", " +"))
+        before = path.read_text(encoding="utf-8")
+        assert before.count(old) == 1, f"{path.name} has these lines {before.count(old)} times:\n{old}"
+        content = before.replace(old, new)
+    path.write_text(content, encoding="utf-8")
+
+
 def assert_printed(printed: str, shown: str) -> None:
     """That a page shows what was printed."""
     pattern = "".join(_line(line) for line in shown.rstrip("\n").splitlines())
@@ -200,14 +216,14 @@ def run_page(page: Path, folder: Path) -> int:
     for earlier in before:
         for block in blocks(earlier):
             if "file" in block.said:
-                path = folder / block.said["file"]
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(block.text, encoding="utf-8")
+                write(block, folder)
     if not (folder / "examples").exists():
         shutil.copytree(ROOT / "examples", folder / "examples")
     story, number = _Story(page, folder), 0
     here = Path.cwd()
     os.chdir(folder)
+    sys.path.insert(0, str(folder))
+    known = set(sys.modules)
     try:
         for block in blocks(page):
             try:
@@ -217,4 +233,8 @@ def run_page(page: Path, folder: Path) -> int:
                 raise AssertionError(f"{page}:{block.line}: {type(error).__name__}: {error}") from error
     finally:
         os.chdir(here)
+        sys.path.remove(str(folder))
+        for name in set(sys.modules) - known:
+            if str(getattr(sys.modules[name], "__file__", None) or "").startswith(str(folder)):
+                del sys.modules[name]
     return number

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import DATA, ROOT
+from support import ROOT
 
 WITHOUT_ENGINE = True
 
-LOG = DATA / "policies" / "lublin_256_4299.swf.gz"
+LOG = ROOT / "examples" / "lublin.swf.gz"
 
 
 @pytest.mark.slow
