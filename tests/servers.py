@@ -21,11 +21,12 @@ __all__ = ["EXTRAS", "PROGRAMS", "VARIABLE", "find", "folder_of", "lacking", "mi
 
 
 class _Program(NamedTuple):
-    """Where a program is, besides on the PATH, and Debian's packages that bring it."""
+    """Where a program or header is, besides on the PATH, and Debian's packages that bring it, or what pip installs."""
 
-    packages: str
+    packages: str = ""
     folders: tuple[str, ...] = ()
     is_server: bool = True
+    pip: str = ""
 
 
 PROGRAMS: Final = {
@@ -38,7 +39,11 @@ PROGRAMS: Final = {
     "redis-server": _Program("redis-server"),
     "cc": _Program("gcc libc6-dev", is_server=False),
     "flatc": _Program("flatbuffers-compiler", is_server=False),
+    "g++": _Program("g++", is_server=False),
+    "nlohmann/json.hpp": _Program("nlohmann-json3-dev", ("/usr/include",), is_server=False),
     "openssl": _Program("openssl", is_server=False),
+    "pybatsim": _Program(is_server=False, pip="pybatsim==3.2.1"),
+    "zmq.h": _Program("libzmq3-dev", ("/usr/include",), is_server=False),
 }
 EXTRAS: Final = frozenset(
     ("cloudpickle", "distributed", "matplotlib", "numpy", "paho", "psycopg", "re2", "redis", "sqlalchemy", "yaml")
@@ -47,7 +52,7 @@ EXTRAS: Final = frozenset(
 
 VARIABLE: Final = "BATPROTOCOL_TEST_SERVERS"
 
-_REASON: Final = re.compile(r"there is no (\S+) here \((?:Debian: apt-get install (.+)|pip install .+)\)")
+_REASON: Final = re.compile(r"there is no (\S+) here \((?:Debian: apt-get install (.+)|pip install (.+))\)")
 
 _wanted = "found"
 """What `--servers` says."""
@@ -70,7 +75,9 @@ def lacking(name: str) -> bool:
 
 def missing(name: str) -> str:
     """Why a test is skipped that needs a program."""
-    return f"there is no {name} here (Debian: apt-get install {PROGRAMS[name].packages})"
+    program = PROGRAMS[name]
+    how = f"pip install {program.pip}" if program.pip else f"Debian: apt-get install {program.packages}"
+    return f"there is no {name} here ({how})"
 
 
 def folder_of(name: str) -> Path:
@@ -146,15 +153,15 @@ def _lacks(error: BaseException | None) -> str | None:
 def pytest_terminal_summary(terminalreporter: Any) -> Iterator[None]:
     """Says what was missing, and what to type, below everything else."""
     yield
-    tests, packages, extras = Counter[str](), set[str](), False
+    tests, packages, installed = Counter[str](), set[str](), set[str]()
     for report in terminalreporter.stats.get("skipped", ()):
         found = _REASON.search(report.longrepr[2])
         if found:
             tests[found[1]] += 1
             packages.update((found[2] or "").split())
-            extras |= found[2] is None
+            installed.update([found[3]] if found[3] else [])
     if tests:
         count = f"{tests.total()} test{' was' if tests.total() == 1 else 's were'} skipped for want of"
         typed = [f"apt-get install {' '.join(sorted(packages))}"] if packages else []
-        typed += ["pip install -e '.[test]'"] if extras else []
+        typed += [f"pip install {each}" for each in sorted(installed)]
         terminalreporter.write_line(f"{count} {', '.join(sorted(tests))}. To run all: {'; '.join(typed)}", yellow=True)

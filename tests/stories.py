@@ -14,7 +14,11 @@ A comment above a block says what cannot be seen:
 
     <!-- file: NAME -->         the block is the content of that file, and is not run
     <!-- exit: 1 -->            the exit status of the last command of the block
-    <!-- needs: mosquitto -->   the page needs this program, or its tests are skipped (`servers.PROGRAMS`)
+    <!-- needs: mosquitto -->   from here on, the page needs this program, or the rest is skipped (`servers.PROGRAMS`)
+    <!-- terminal: NAME -->     the block goes on while the next ones run, as in a terminal of its own, until the page
+                                ends; ```text with this comment is what it has printed when it has ended by itself
+    <!-- port: 28000 -->        wherever the page says this number, it is a free port; a block that goes on is waited
+                                for until it listens there
     <!-- after: PAGE -->        the page goes on where that one ended: it has its files
 
 In what is printed, a line `...` stands for any lines, and `...` at the end of a line for its rest. `batsim` is the
@@ -30,8 +34,11 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
+import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,7 +47,7 @@ from typing import Any, NamedTuple
 import servers
 from support import ROOT
 
-__all__ = ["DOCS", "Block", "blocks", "needed", "run_page"]
+__all__ = ["DOCS", "Block", "blocks", "comments", "run_page"]
 
 DOCS = ROOT / "docs"
 PROGRAMS = ROOT / "tests" / "handbook_programs"
@@ -70,13 +77,10 @@ def blocks(page: Path) -> Iterator[Block]:
         yield Block(fence["language"], fence["text"], said, content.count("\n", 0, fence.start("ticks")) + 1)
 
 
-def comments(page: Path) -> list[tuple[str, str]]:
-    return _COMMENT.findall(page.read_text(encoding="utf-8"))
-
-
-def needed(page: Path) -> list[str]:
-    """The programs that a page needs, those of the pages before it included."""
-    return [value for name, value in comments(page) if name == "needs"]
+def comments(page: Path) -> list[tuple[str, str, int]]:
+    """The comments of a page, with their lines."""
+    content = page.read_text(encoding="utf-8")
+    return [(found[1], found[2], content.count("\n", 0, found.start()) + 1) for found in _COMMENT.finditer(content)]
 
 
 class _Story:
@@ -86,6 +90,8 @@ class _Story:
         self.page, self.folder = page, folder
         self.names: dict[str, Any] = {"__name__": "handbook"}
         self.printed = ""
+        self.terminals: dict[str, _Terminal] = {}
+        self.ports = {value: _free_port() for name, value, _ in comments(page) if name == "port"}
         self.environment = {
             **{name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")},
             "PATH": os.pathsep.join([str(PROGRAMS), str(Path(sys.executable).parent), os.environ["PATH"], "/usr/sbin"]),
@@ -99,11 +105,20 @@ class _Story:
 
     def run(self, block: Block) -> None:
         """Run a block, and look at what came of it."""
+        block = block._replace(text=self.with_ports(block.text))
         if "file" in block.said:
             write(block, self.folder)
             self.parse(block)
             return
+        name = block.said.get("terminal")
         match block.language:
+            case "sh" if name:
+                assert name not in self.terminals, f"there is a terminal {name} already"
+                self.terminals[name] = self.start(block.text, int(block.said.get("exit", "0")))
+                if "port" in block.said:
+                    self.terminals[name].wait_for(self.ports[block.said["port"]])
+            case "text" if name:
+                assert_printed(self.terminals.pop(name).end(), block.text)
             case "sh":
                 self.command(block.text, int(block.said.get("exit", "0")))
             case "console" if re.search(r"^\$ ", block.text, re.M):
@@ -144,24 +159,24 @@ class _Story:
             self.command(command, int(status))
             assert_printed(self.printed, shown)
 
+    def with_ports(self, text: str) -> str:
+        for said, port in self.ports.items():
+            text = re.sub(rf"\b{said}\b", str(port), text)
+        return text
+
+    def start(self, text: str, status: int) -> _Terminal:
+        return _Terminal(text, status, self.folder, self.environment)
+
     def command(self, text: str, status: int) -> None:
-        done = subprocess.Popen(
-            ["bash", "-euo", "pipefail", "-c", text],
-            cwd=self.folder,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            encoding="utf-8",
-            start_new_session=True,
-        )
-        try:
-            self.printed, _ = done.communicate(timeout=PATIENCE_SECONDS)
-        finally:  # what was started in the background ends with the block
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(done.pid, signal.SIGKILL)
-        assert done.returncode == status, f"exit status {done.returncode} of\n{text}\n{self.printed}"
+        self.printed = self.start(text, status).end()
+
+    def end(self) -> None:
+        """End what still goes on, as Ctrl-C does; what has ended by itself before must have ended well."""
+        for terminal in self.terminals.values():
+            if terminal.process.poll() is None:
+                terminal.interrupt()
+            else:
+                terminal.end()
 
     def python(self, block: Block) -> None:
         printed = io.StringIO()
@@ -184,6 +199,63 @@ def write(block: Block, folder: Path) -> None:
     path.write_text(content, encoding="utf-8")
 
 
+class _Terminal:
+    """Commands that run, with the exit status that they should have. What they start ends with them."""
+
+    def __init__(self, text: str, status: int, folder: Path, environment: dict[str, str]) -> None:
+        self.text, self.status = text, status
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".printed-", delete=False) as output:
+            self.output = Path(output.name)
+            self.process = subprocess.Popen(
+                ["bash", "-euo", "pipefail", "-c", text],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                cwd=folder,
+                env=environment,
+            )
+
+    def wait_for(self, port: int) -> None:
+        """Wait until somebody listens on a port."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while self.process.poll() is None and time.monotonic() < deadline:
+            with contextlib.suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
+                return
+            time.sleep(0.02)
+        raise AssertionError(f"nobody listens at {port}: {self.kill()}")
+
+    def end(self) -> str:
+        """Wait until they have ended: what they have printed. Their status must be the one that the page tells."""
+        try:
+            status = self.process.wait(PATIENCE_SECONDS)
+        finally:
+            printed = self.kill()
+        assert status == self.status, f"exit status {status} of\n{self.text}\n{printed}"
+        return printed
+
+    def interrupt(self) -> None:
+        """Do what Ctrl-C does, and wait for the end."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(5)
+        self.kill()
+
+    def kill(self) -> str:
+        """End all that is left; what was printed."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        return self.output.read_text(encoding="utf-8")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 def assert_printed(printed: str, shown: str) -> None:
     """That a page shows what was printed."""
     pattern = "".join(_line(line) for line in shown.rstrip("\n").splitlines())
@@ -202,7 +274,7 @@ def _line(shown: str) -> str:
 
 def _stories(page: Path) -> Iterator[Path]:
     """The pages whose files a page has, and the page itself."""
-    for name, value in comments(page):
+    for name, value, _ in comments(page):
         if name == "after":
             yield from _stories((page.parent / value).resolve())
     yield page
@@ -210,8 +282,6 @@ def _stories(page: Path) -> Iterator[Path]:
 
 def run_page(page: Path, folder: Path) -> int:
     """Run all blocks of a page in an empty folder; how many there were. AssertionError tells which is wrong."""
-    for program in needed(page):
-        servers.find(program)
     *before, _ = _stories(page)
     for earlier in before:
         for block in blocks(earlier):
@@ -220,18 +290,24 @@ def run_page(page: Path, folder: Path) -> int:
     if not (folder / "examples").exists():
         shutil.copytree(ROOT / "examples", folder / "examples")
     story, number = _Story(page, folder), 0
+    needed = [(line, value) for name, value, line in comments(page) if name == "needs"]
     here = Path.cwd()
     os.chdir(folder)
     sys.path.insert(0, str(folder))
     known = set(sys.modules)
     try:
         for block in blocks(page):
+            while needed and needed[0][0] < block.line:
+                servers.find(needed.pop(0)[1])
             try:
                 story.run(block)
                 number += 1
             except Exception as error:
                 raise AssertionError(f"{page}:{block.line}: {type(error).__name__}: {error}") from error
+        story.end()
     finally:
+        for terminal in story.terminals.values():
+            terminal.kill()
         os.chdir(here)
         sys.path.remove(str(folder))
         for name in set(sys.modules) - known:
