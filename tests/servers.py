@@ -38,6 +38,7 @@ PROGRAMS: Final = {
     "postgres": _Program("postgresql", ("/usr/lib/postgresql/*/bin",)),
     "redis-server": _Program("redis-server"),
     "cc": _Program("gcc libc6-dev", is_server=False),
+    "dot": _Program("graphviz", is_server=False),
     "flatc": _Program("flatbuffers-compiler", is_server=False),
     "g++": _Program("g++", is_server=False),
     "nlohmann/json.hpp": _Program("nlohmann-json3-dev", ("/usr/include",), is_server=False),

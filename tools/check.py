@@ -24,6 +24,7 @@ STILL: dict[str, list[str]] = {
     "format": ["-m", "ruff", "format", "--check", "."],
     "types": ["-m", "mypy", "--strict", "batprotocol", "examples"],
     "generated files": ["tools/compile_schema.py", "--check"],
+    "figures": ["tools/draw.py", "--check"],
     "the schema against that of the last release": [
         *("-m", "batprotocol", "schema", "--diff"),
         *("schema/released/0.1.0.bfbs", "generated/_schema/batprotocol.bfbs"),

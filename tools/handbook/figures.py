@@ -1,7 +1,7 @@
-"""Drawings as a part of the page that shows them, so that they follow its theme; and what they are made of.
+"""Drawings as a part of the page that shows them, so that they follow its theme and their links lead to pages.
 
 A drawing is an SVG in `docs/figures/`, whose colours are `var(--color-foreground-primary, #222)` and the like:
-elsewhere, where there is no theme, the second one counts.
+elsewhere, where there is no theme, the second one counts. Its links are written as from that folder, to `.md` files.
 """
 
 from __future__ import annotations
@@ -31,8 +31,20 @@ class Drawings(SphinxPostTransform):
             if "var(--color" not in drawing:
                 continue
             drawing = drawing[drawing.index("<svg") :]
-            drawing = re.sub(r"^<svg", f'<svg role="img" aria-label="{_attribute(image.get("alt", ""))}"', drawing)
+            drawing = self._linked(path.parent, drawing)
+            role = "group" if "<a " in drawing else "img"  # of an image, nobody would be told the links
+            drawing = re.sub(r"^<svg", f'<svg role="{role}" aria-label="{_attribute(image.get("alt", ""))}"', drawing)
             image.replace_self(nodes.raw("", f'<figure class="drawn">{drawing}</figure>', format="html"))
+
+    def _linked(self, folder: Path, drawing: str) -> str:
+        """The drawing with the addresses that its links have on this page."""
+        docs = Path(self.env.srcdir).resolve()
+
+        def address(link: re.Match[str]) -> str:
+            page = (folder / link[1]).resolve().relative_to(docs).as_posix()
+            return f'href="{self.app.builder.get_relative_uri(self.env.docname, page)}"'
+
+        return re.sub(r'href="([^"]+)\.md"', address, drawing)
 
 
 def _attribute(text: str) -> str:
