@@ -27,4 +27,20 @@ expect_main_interpreter(const char *what)
 #define MAIN_INTERPRETER_ONLY
 #endif
 
+/* The end of a module's file: it is `package.name`, has the functions of a table (or NULL), and when it is imported,
+   `populate(module)` adds what else there is. `what` is a plural for all of it. */
+#define NATIVE_MODULE(package, name, what, populate, functions, doc)                                                   \
+    static int execute(PyObject *module)                                                                               \
+    {                                                                                                                  \
+        return expect_main_interpreter(what) < 0 ? -1 : populate(module);                                              \
+    }                                                                                                                  \
+                                                                                                                       \
+    static PyModuleDef_Slot slots[] = {{Py_mod_exec, execute}, MAIN_INTERPRETER_ONLY {0, NULL}};                       \
+                                                                                                                       \
+    static struct PyModuleDef definition = {                                                                           \
+        PyModuleDef_HEAD_INIT, .m_name = package "." #name, .m_doc = doc, .m_methods = functions, .m_slots = slots,    \
+    };                                                                                                                 \
+                                                                                                                       \
+    PyMODINIT_FUNC PyInit_##name(void) { return PyModuleDef_Init(&definition); }
+
 #endif

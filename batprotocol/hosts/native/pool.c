@@ -434,37 +434,13 @@ static PyMethodDef methods[] = {
 };
 
 static int
-execute(PyObject *module)
+populate(PyObject *module)
 {
-    if (expect_main_interpreter("native pools") < 0) {
-        return -1;
-    }
     if (!intervals_name) {
         intervals_name = PyUnicode_InternFromString("intervals");
     }
-    if (!intervals_name || PyType_Ready(&pool_type) < 0) {
-        return -1;
-    }
-    return PyModule_AddObjectRef(module, "Pool", (PyObject *)&pool_type);
+    return intervals_name ? PyModule_AddType(module, &pool_type) : -1;
 }
 
-static PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, execute},
-    MAIN_INTERPRETER_ONLY
-    {0, NULL},
-};
-
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "batprotocol.hosts._pool",
-    .m_doc = "Taking hosts and giving them back. Private: use batprotocol.Hosts.",
-    .m_size = 0,
-    .m_methods = methods,
-    .m_slots = slots,
-};
-
-PyMODINIT_FUNC
-PyInit__pool(void)
-{
-    return PyModuleDef_Init(&definition);
-}
+NATIVE_MODULE("batprotocol.hosts", _pool, "native pools", populate, methods,
+              "Taking hosts and giving them back. Private: use batprotocol.Hosts.")

@@ -316,30 +316,10 @@ static PyTypeObject profile_type = {
 };
 
 static int
-execute(PyObject *module)
+populate(PyObject *module)
 {
-    if (expect_main_interpreter("native profiles") < 0 || PyType_Ready(&profile_type) < 0) {
-        return -1;
-    }
-    return PyModule_AddObjectRef(module, "Profile", (PyObject *)&profile_type);
+    return PyModule_AddType(module, &profile_type);
 }
 
-static PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, execute},
-    MAIN_INTERPRETER_ONLY
-    {0, NULL},
-};
-
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "batprotocol.policies._profile",
-    .m_doc = "Profiles of free hosts. Private: use batprotocol.policies.",
-    .m_size = 0,
-    .m_slots = slots,
-};
-
-PyMODINIT_FUNC
-PyInit__profile(void)
-{
-    return PyModuleDef_Init(&definition);
-}
+NATIVE_MODULE("batprotocol.policies", _profile, "native profiles", populate, NULL,
+              "Profiles of free hosts. Private: use batprotocol.policies.")

@@ -328,34 +328,10 @@ static PyMethodDef methods[] = {
 };
 
 static int
-execute(PyObject *module)
+populate(PyObject *module)
 {
-    if (expect_main_interpreter("native links") < 0) {
-        return -1;
-    }
-    if (PyType_Ready(&link_type) < 0) {
-        return -1;
-    }
-    return PyModule_AddObjectRef(module, "Link", (PyObject *)&link_type);
+    return PyModule_AddType(module, &link_type);
 }
 
-static PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, execute},
-    MAIN_INTERPRETER_ONLY
-    {0, NULL},
-};
-
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "batprotocol.sockets._link",
-    .m_doc = "Messages through a ROUTER socket with one call for each. Private: use batprotocol.sockets.link.",
-    .m_size = 0,
-    .m_methods = methods,
-    .m_slots = slots,
-};
-
-PyMODINIT_FUNC
-PyInit__link(void)
-{
-    return PyModuleDef_Init(&definition);
-}
+NATIVE_MODULE("batprotocol.sockets", _link, "native links", populate, methods,
+              "Messages through a ROUTER socket with one call for each. Private: use batprotocol.sockets.link.")

@@ -27,28 +27,10 @@ static PyMethodDef methods[] = {
 };
 
 static int
-execute(PyObject *module)
+populate(PyObject *Py_UNUSED(module))
 {
-    return expect_main_interpreter("native engines");
+    return 0; /* until it is bound */
 }
 
-static PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, execute},
-    MAIN_INTERPRETER_ONLY
-    {0, NULL},
-};
-
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "batprotocol.wire._native",
-    .m_doc = "The native engine of the binary format. Private: use batprotocol.wire.binary.",
-    .m_size = 0,
-    .m_methods = methods,
-    .m_slots = slots,
-};
-
-PyMODINIT_FUNC
-PyInit__native(void)
-{
-    return PyModuleDef_Init(&definition);
-}
+NATIVE_MODULE("batprotocol.wire", _native, "native engines", populate, methods,
+              "The native engine of the binary format. Private: use batprotocol.wire.binary.")

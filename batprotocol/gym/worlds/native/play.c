@@ -449,30 +449,10 @@ static PyTypeObject play_type = {
 };
 
 static int
-execute(PyObject *module)
+populate(PyObject *module)
 {
-    if (expect_main_interpreter("native worlds") < 0 || PyType_Ready(&play_type) < 0) {
-        return -1;
-    }
-    return PyModule_AddObjectRef(module, "Play", (PyObject *)&play_type);
+    return PyModule_AddType(module, &play_type);
 }
 
-static PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, execute},
-    MAIN_INTERPRETER_ONLY
-    {0, NULL},
-};
-
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "batprotocol.gym.worlds._play",
-    .m_doc = "Worlds in which jobs only take time. Private: use batprotocol.gym.",
-    .m_size = 0,
-    .m_slots = slots,
-};
-
-PyMODINIT_FUNC
-PyInit__play(void)
-{
-    return PyModuleDef_Init(&definition);
-}
+NATIVE_MODULE("batprotocol.gym.worlds", _play, "native worlds", populate, NULL,
+              "Worlds in which jobs only take time. Private: use batprotocol.gym.")

@@ -114,31 +114,10 @@ PyTypeObject actions_type = {
 /* The module */
 
 static int
-execute(PyObject *module)
+populate(PyObject *module)
 {
-    if (expect_main_interpreter("native actions") < 0 || PyType_Ready(&demand_type) < 0 ||
-        PyType_Ready(&actions_type) < 0 || PyModule_AddObjectRef(module, "Demand", (PyObject *)&demand_type) < 0) {
-        return -1;
-    }
-    return PyModule_AddObjectRef(module, "Actions", (PyObject *)&actions_type);
+    return PyModule_AddType(module, &demand_type) < 0 ? -1 : PyModule_AddType(module, &actions_type);
 }
 
-static PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, execute},
-    MAIN_INTERPRETER_ONLY
-    {0, NULL},
-};
-
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "batprotocol.simulator.actions._actions",
-    .m_doc = "What is under way in a simulation. Private: use batprotocol.simulator.",
-    .m_size = 0,
-    .m_slots = slots,
-};
-
-PyMODINIT_FUNC
-PyInit__actions(void)
-{
-    return PyModuleDef_Init(&definition);
-}
+NATIVE_MODULE("batprotocol.simulator.actions", _actions, "native actions", populate, NULL,
+              "What is under way in a simulation. Private: use batprotocol.simulator.")

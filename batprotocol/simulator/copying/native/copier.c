@@ -459,11 +459,8 @@ static PyMethodDef methods[] = {
 };
 
 static int
-execute(PyObject *module)
+populate(PyObject *module)
 {
-    if (expect_main_interpreter("native copies") < 0) {
-        return -1;
-    }
     if (!append_name) {
         append_name = PyUnicode_InternFromString("append");
         copy_name = PyUnicode_InternFromString("__copy__");
@@ -473,23 +470,5 @@ execute(PyObject *module)
     return append_name && copy_name && maxlen_name && dict_name ? 0 : -1;
 }
 
-static PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, execute},
-    MAIN_INTERPRETER_ONLY
-    {0, NULL},
-};
-
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "batprotocol.simulator.copying._copier",
-    .m_doc = "Copies of a whole simulation. Private: use copy.deepcopy.",
-    .m_size = 0,
-    .m_methods = methods,
-    .m_slots = slots,
-};
-
-PyMODINIT_FUNC
-PyInit__copier(void)
-{
-    return PyModuleDef_Init(&definition);
-}
+NATIVE_MODULE("batprotocol.simulator.copying", _copier, "native copies", populate, methods,
+              "Copies of a whole simulation. Private: use copy.deepcopy.")
