@@ -50,7 +50,11 @@ class BuildExtensions(build_ext):
 
     def run(self) -> None:
         super().run()
-        if not self.inplace:
+        if self.inplace:
+            for made, placed in self.get_output_mapping().items():
+                if not os.path.exists(made):
+                    Path(placed).unlink(missing_ok=True)  # it would be of another time
+        else:
             leave_only(Path(self.build_lib), self.get_outputs(), sysconfig.get_config_var("EXT_SUFFIX"))
 
     def build_extensions(self) -> None:

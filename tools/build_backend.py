@@ -16,7 +16,7 @@ from typing import Any
 
 from compile_schema import CompileError, ensure
 from compiled import VARIABLE, has_compiler, is_wanted, requirements
-from in_place import ACTIONS, COPIER, ENGINE, LIBRARY, LINK, POOL, PROFILE, place_compiled
+from in_place import WITHOUT, place_compiled
 from setuptools import build_meta
 
 __all__ = [
@@ -87,21 +87,8 @@ def build_wheel(wheel_directory: str, *arguments: Any, **options: Any) -> str:
         wheel = _built(compiled, wheel_directory, *arguments, **options)
     if not compiled:
         print("batprotocol: the rules and the simulator in this wheel are not compiled, and take twice as long")
-    missing = place_compiled(Path(wheel_directory, wheel), Path(__file__).resolve().parent.parent)
-    if ENGINE in missing:
-        print("batprotocol: there is no native engine in this wheel, the slower one in Python serves")
-    if LINK in missing:
-        print("batprotocol: there are no native links in this wheel, messages go through pyzmq's own methods")
-    if POOL in missing:
-        print("batprotocol: there are no native pools in this wheel, Hosts are taken and given back in Python")
-    if PROFILE in missing:
-        print("batprotocol: there are no native profiles in this wheel, policies make reservations in Python")
-    if ACTIONS in missing:
-        print("batprotocol: there are no native actions in this wheel, simulations go through time in Python")
-    if COPIER in missing:
-        print("batprotocol: there is no native copier in this wheel, simulations are copied in Python")
-    if LIBRARY in missing:
-        print("batprotocol: there is no library for Batsim in this wheel, schedulers run over the socket only")
+    for each in place_compiled(Path(wheel_directory, wheel), Path(__file__).resolve().parent.parent):
+        print(f"batprotocol: in this wheel, {WITHOUT[each]}")
     return wheel
 
 

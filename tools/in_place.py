@@ -12,29 +12,23 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-__all__ = [
-    "ACTIONS",
-    "COPIER",
-    "ENGINE",
-    "LIBRARY",
-    "LINK",
-    "MODULES",
-    "PLAY",
-    "POOL",
-    "PROFILE",
-    "leave_only",
-    "place_compiled",
-]
+__all__ = ["LIBRARY", "MODULES", "WITHOUT", "leave_only", "place_compiled"]
 
-ENGINE: Final = "batprotocol/wire/_native"
-LINK: Final = "batprotocol/sockets/_link"
-POOL: Final = "batprotocol/hosts/_pool"
-PLAY: Final = "batprotocol/gym/worlds/_play"
-PROFILE: Final = "batprotocol/policies/_profile"
-ACTIONS: Final = "batprotocol/simulator/actions/_actions"
-COPIER: Final = "batprotocol/simulator/copying/_copier"
-MODULES: Final = (ENGINE, LINK, PLAY, POOL, PROFILE, ACTIONS, COPIER)
+MODULES: Final = {
+    "batprotocol/wire/_native": "there is no native engine: the slower one in Python serves",
+    "batprotocol/sockets/_link": "there are no native links: messages go through pyzmq's own methods",
+    "batprotocol/gym/worlds/_play": "there are no native worlds: environments step in Python",
+    "batprotocol/hosts/_pool": "there are no native pools: Hosts are taken and given back in Python",
+    "batprotocol/policies/_profile": "there are no native profiles: policies make reservations in Python",
+    "batprotocol/simulator/actions/_actions": "there are no native actions: simulations go through time in Python",
+    "batprotocol/simulator/copying/_copier": "there is no native copier: simulations are copied in Python",
+}
+"""The extension modules, and what is to be said where one is missing."""
+
 LIBRARY: Final = "batprotocol/edc/embedded/libscheduler.so.0"
+
+WITHOUT: Final = MODULES | {LIBRARY: "there is no library for Batsim: schedulers run over the socket only"}
+"""The same for all that is compiled."""
 
 
 def place_compiled(wheel: Path, root: Path, suffix: str | None = None) -> list[str]:
@@ -46,7 +40,7 @@ def place_compiled(wheel: Path, root: Path, suffix: str | None = None) -> list[s
         suffix: what names of extension modules end with; that of this Python unless told otherwise.
 
     Returns:
-        Those of MODULES and LIBRARY that were not compiled.
+        Those of WITHOUT that were not compiled.
     """
     ending = suffix or sysconfig.get_config_var("EXT_SUFFIX")
     missing = []
