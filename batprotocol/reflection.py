@@ -8,6 +8,7 @@ this module stands alone: it must not import another one.
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -88,6 +89,10 @@ class Schema:
             name: {number: member for member, number in reversed(enum.values.items())} for name, enum in enums.items()
         }
         self.plans: dict[str, Any] = {}
+
+    def kind_of(self, type_: Type) -> str:
+        """The kind of a type, as `RANGES` of `batprotocol.wire.binding` and others list them: of an enum, its own."""
+        return self.enums[type_.name].kind if type_.kind == "enum" else type_.kind
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Schema):
@@ -194,7 +199,6 @@ class _Reflection:
         self.objects, self.found = self.root.tables(0), self.root.tables(1)
         self.object_names = _short(self.objects)
         self.enum_names = _short(self.found)
-        self.kinds = [entry.table(3).scalar(0, "B") for entry in self.found]
         self.left = MOST_TABLES - len(self.objects) - len(self.found)
 
     def schema(self) -> Schema:
@@ -290,6 +294,6 @@ class _Reflection:
 def _short(entries: list[_Table]) -> list[str]:
     """The names without their namespaces."""
     names = [entry.string(0).rsplit(".", 1)[-1] for entry in entries]
-    if twice := {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set():
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise ValueError(f"two parts of the schema are called {min(twice)}, in different namespaces")
     return names

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from batprotocol.errors import DecodeError, an
 from batprotocol.reflection import Schema
 from batprotocol.schemas.writing import write
 from batprotocol.wire import json
 from batprotocol.wire.dialect.parser import read as read_json
+from batprotocol.wire.engine import as_bytes
 from batprotocol.wire.reader import read
 
 __all__ = ["Codec", "Record"]
@@ -46,9 +46,7 @@ class Codec:
         Raises:
             DecodeError: it is none of this schema; `path` and `offset` say where, `partial` holds what could be read.
         """
-        if not isinstance(data, bytes | bytearray | memoryview):
-            raise DecodeError(f"a binary message is bytes, got {an(type(data).__name__)}")
-        return read(bytes(data), self.schema)
+        return read(as_bytes(data), self.schema)
 
     def encode(self, record: Mapping[str, Any]) -> bytes:
         """Write a message as a flatbuffer.
@@ -71,14 +69,7 @@ class Codec:
         Raises:
             DecodeError: Batsim's parser, with this schema, would refuse it.
         """
-        if isinstance(text, str):
-            try:
-                text = text.encode()
-            except UnicodeEncodeError as error:
-                raise DecodeError(f"the text is not Unicode: {error.reason}", "", error.start) from None
-        elif not isinstance(text, bytes | bytearray | memoryview):
-            raise DecodeError(f"a JSON message is text or bytes, got {an(type(text).__name__)}")
-        return read_json(bytes(text), strict, skipped, self.schema)
+        return read_json(json.as_bytes(text), strict, skipped, self.schema)
 
     def to_json(self, record: Mapping[str, Any], indent: int | None = None) -> str:
         """Write a message as JSON text, that of this record as it would be read.

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Final, NamedTuple
 
 from batprotocol.reflection import Enum, Field, Schema, Table, Type, Union
 from batprotocol.wire.binding import RANGES
 
 __all__ = ["Difference", "Effect", "Verdict", "differences", "worst"]
+
+_REALS: Final = ("float32", "float64")
 
 
 class Verdict(IntEnum):
@@ -77,7 +79,7 @@ def differences(old: Schema, new: Schema) -> list[Difference]:
 
 
 class _Comparison:
-    """Two schemas, and which table of one is which of the other."""
+    """Two schemas, and which table of one is which of the other: `renamed` from old names, `back` from new ones."""
 
     def __init__(self, old: Schema, new: Schema) -> None:
         self.old, self.new = old, new
@@ -85,6 +87,11 @@ class _Comparison:
         for name, union in old.unions.items():
             if name in new.unions:
                 self.renamed |= self.renamed_members(union, new.unions[name])
+        self.back = {now: before for before, now in self.renamed.items()}
+
+    def was(self, name: str) -> str:
+        """The old name of what has this one now."""
+        return self.back.get(name, name)
 
     def renamed_members(self, old: Union, new: Union) -> dict[str, str]:
         """The tables of a union that have another name now, with the same number and, as far as both go, fields."""
@@ -106,12 +113,11 @@ class _Comparison:
         if self.renamed.get(self.old.root, self.old.root) != self.new.root:
             bad = Effect(Verdict.MISREAD, Verdict.REFUSED)
             yield Difference("root", self.new.root, f"it was {self.old.root}", bad, bad)
-        back = {now: before for before, now in self.renamed.items()}
         for before, now in self.renamed.items():
             yield Difference("renamed", now, f"it was {before}", Effect(), Effect())
         for name, table in self.new.tables.items():
-            if back.get(name, name) in self.old.tables:
-                yield from self.tables(self.old.tables[back.get(name, name)], table)
+            if self.was(name) in self.old.tables:
+                yield from self.tables(self.old.tables[self.was(name)], table)
         for name, enum in self.new.enums.items():
             if name in self.old.enums:
                 yield from self.enums(self.old.enums[name], enum)
@@ -125,7 +131,7 @@ class _Comparison:
         )
         for olds, news in parts:
             for name in news:
-                if name not in olds and name not in back:
+                if name not in olds and self.was(name) == name:
                     yield Difference("added", name, "", Effect(), Effect())
             for name in olds:
                 if name not in news and name not in self.renamed:
@@ -235,7 +241,7 @@ class _Comparison:
         if reader.kind in RANGES and writer.kind in RANGES:
             (least, most), (lower, upper) = RANGES[reader.kind], RANGES[writer.kind]
             return Verdict.FINE if least <= lower and upper <= most else Verdict.REFUSED
-        if reader.kind in ("float32", "float64") and (writer.kind in RANGES or writer.kind in ("float32", "float64")):
+        if reader.kind in _REALS and writer.kind in (*RANGES, *_REALS):
             exact = reader.kind == "float64" and writer.kind not in ("int64", "uint64")
             exact = exact or writer.kind in ("int8", "uint8", "int16", "uint16", "float32")
             return Verdict.FINE if exact else Verdict.MISREAD
@@ -245,7 +251,7 @@ class _Comparison:
             return self.type_in_json(reader.element, writer.element)
         if reader.kind in ("table", "union") and writer.kind == reader.kind:
             return Verdict.MISREAD
-        if reader.kind == "enum" or (writer.kind == "string" and reader.kind in RANGES | _NUMERIC):
+        if reader.kind == "enum" or (writer.kind == "string" and reader.kind in (*RANGES, *_REALS, "bool")):
             return Verdict.MISREAD  # the dialect takes numbers for members, and texts for numbers
         if reader.kind == "vector" and writer.kind in ("table", "union"):
             return Verdict.REFUSED
@@ -278,18 +284,10 @@ class _Comparison:
                 yield Difference("renamed", place, f"it was {numbers.pop(number)}", other, other)
             else:
                 taken = number in old.values.values()
-                yield Difference(
-                    "added", place, "", Effect(Verdict.MISREAD, Verdict.REFUSED) if taken else unknown, Effect()
-                )
+                yield Difference("added", place, "", another if taken else unknown, Effect())
         for number, name in numbers.items():
             taken = number in new.values.values()
-            yield Difference(
-                "removed",
-                f"{old.name}.{name}",
-                "",
-                Effect(),
-                another if taken else unknown,
-            )
+            yield Difference("removed", f"{old.name}.{name}", "", Effect(), another if taken else unknown)
 
     @staticmethod
     def number(number: int, name: str, reader: Enum) -> Verdict:
@@ -299,10 +297,9 @@ class _Comparison:
     def unions(self, old: Union, new: Union) -> Iterator[Difference]:
         # What keeps its number may be other tables of one name: then what differs is told of the table.
         moved = [name for name in old.members if self.renamed.get(name, name) in new.members]
-        back = {now: before for before, now in self.renamed.items()}
         for number, name in enumerate(new.members):
             place = f"{new.name}.{name}"
-            before = back.get(name, name)
+            before = self.was(name)
             if before not in moved:
                 read = Verdict.REFUSED if number >= len(old.members) else Verdict.MISREAD
                 yield Difference("added", place, "", Effect(read, Verdict.REFUSED), Effect())
@@ -323,9 +320,6 @@ class _Comparison:
             if name not in moved:
                 read = Verdict.REFUSED if number >= len(new.members) else Verdict.MISREAD
                 yield Difference("removed", f"{old.name}.{name}", "", Effect(), Effect(read, Verdict.REFUSED))
-
-
-_NUMERIC: dict[str, Any] = {"float32": None, "float64": None, "bool": None}
 
 
 def _missing(field: Field) -> Verdict:

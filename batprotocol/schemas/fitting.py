@@ -13,50 +13,23 @@ from math import isfinite
 from typing import Any, Final, NamedTuple
 
 from batprotocol.errors import DecodeError
-from batprotocol.model import Direction
+from batprotocol.model import BATSIM_TO_EDC, Direction
 from batprotocol.reflection import Field, Schema, Type
 from batprotocol.schemas.codec import Record
-from batprotocol.schemas.reading import TODAY, age, ages
+from batprotocol.schemas.reading import AGES, TODAY, age, ages
 from batprotocol.wire.dialect.parser import read as read_json
 from batprotocol.wire.reader import Reader
 
 __all__ = ["FROM_BATSIM", "Fitting", "Verdicts", "misfit", "other_ages"]
 
-FROM_BATSIM: Final = frozenset(
-    {
-        "AllStaticExternalEventsHaveBeenInjectedEvent",
-        "AllStaticJobsHaveBeenSubmittedEvent",
-        "BatsimHelloEvent",
-        "ExternalEventOccurredEvent",
-        "HostsPStateChangedEvent",
-        "HostsTurnedOnOffEvent",
-        "JobCompletedEvent",
-        "JobSubmittedEvent",
-        "JobsKilledEvent",
-        "ProbeDataEmittedEvent",
-        "RequestedCallEvent",
-        "SimulationBeginsEvent",
-        "SimulationEndsEvent",
-        "SimulationErrorEvent",
-    }
-)
-"""The events that Batsim says, in any age. All others a decision component says."""
+FROM_BATSIM: Final = frozenset({event.__name__ for event in BATSIM_TO_EDC} | {"BatsimHelloEvent"})
+"""The events that Batsim says, in any age: those of today, and the one that is gone. All others a decision component
+says."""
 
 _TINY: Final = 1e-200
 """No quantity of a simulation is smaller, but those whose bytes were an integer."""
 _HUGE: Final = 2**53
 """No count or time is as large, but those whose bytes were a double."""
-_SIZES: Final = {
-    "bool": 1,
-    "utype": 1,
-    "int8": 1,
-    "uint8": 1,
-    "int16": 2,
-    "uint16": 2,
-    "int64": 8,
-    "uint64": 8,
-    "float64": 8,
-}
 
 
 def misfit(data: bytes, schema: Schema, direction: Direction | None = None) -> str:
@@ -181,30 +154,24 @@ class _Exact(Reader):
 
     def extent(self, field: Field, place: int) -> int:
         """How many bytes a field takes in its table. What no writer puts there is refused."""
-        type_ = field.type
-        kind = self.schema.enums[type_.name].kind if type_.kind == "enum" else type_.kind
-        size = _SIZES.get(kind, 4)
-        if place % size:
-            self.fail(f"a {kind} of {size} bytes does not lie so", place)
-        self.likely(type_, kind, place)
-        return size
+        layout = self.layout(field.type)
+        if place % layout.size:
+            self.fail(f"a {self.schema.kind_of(field.type)} of {layout.size} bytes does not lie so", place)
+        self.need(place, layout.size, f"the field {field.name}")  # of those that are deprecated, nobody else looks
+        self.likely(field.type, layout.unpack_from(self.data, place)[0], place)
+        return layout.size
 
-    def likely(self, type_: Type, kind: str, place: int) -> None:
+    def likely(self, type_: Type, value: float, place: int) -> None:
         """Refuse a scalar that no simulation has."""
-        if kind == "bool" and self.data[place] > 1:
-            self.fail(f"{self.data[place]} is neither true nor false", place)
-        elif kind == "float64":
-            (value,) = struct.unpack_from("<d", self.data, place)
-            if value and abs(value) < _TINY:
-                self.fail(f"{value} is too small to be meant", place)
-        elif kind in ("int64", "uint64"):
-            (number,) = struct.unpack_from("<q" if kind == "int64" else "<Q", self.data, place)
-            if abs(number) >= _HUGE:
-                self.fail(f"{number} is too large to be meant", place)
-        elif type_.kind == "enum":
-            (number,) = struct.unpack_from("<b", self.data, place)
-            if number not in self.schema.names[type_.name]:
-                self.fail(f"{type_.name} has no number {number}", place)
+        if type_.kind == "enum":
+            if value not in self.schema.names[type_.name]:
+                self.fail(f"{type_.name} has no number {value}", place)
+        elif type_.kind == "bool" and value > 1:
+            self.fail(f"{value} is neither true nor false", place)
+        elif type_.kind == "float64" and value and abs(value) < _TINY:
+            self.fail(f"{value} is too small to be meant", place)
+        elif type_.kind in ("int64", "uint64") and abs(value) >= _HUGE:
+            self.fail(f"{value} is too large to be meant", place)
 
 
 def other_ages(data: bytes, direction: Direction | None = None) -> str:
@@ -216,9 +183,7 @@ def other_ages(data: bytes, direction: Direction | None = None) -> str:
     """
     if not misfit(data, age(TODAY), direction):
         return ""
-    fitting = Fitting()
-    fitting.feed(data, direction)
-    fits = fitting.verdicts.fits
+    fits = [name for name in AGES if name != TODAY and not misfit(data, age(name), direction)]
     if not fits:
         return ""
     several = " or ".join(fits)

@@ -9,15 +9,20 @@ from __future__ import annotations
 import operator
 import struct
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from batprotocol.errors import EncodeError, an, shown
 from batprotocol.reflection import Field, Schema, Type
 from batprotocol.wire.binding import MAX_DEPTH, MAX_TABLES, RANGES
+from batprotocol.wire.check import check_for
 from batprotocol.wire.reader import CODES, MAX_SIZE
 from batprotocol.wire.tree import path_of
 
 __all__ = ["write"]
+
+_CHECKS: Final = {kind: check_for(Type(kind)) for kind in ("string", "bool", "float64", *RANGES)} | {
+    "float32": check_for(Type("float64"))
+}
 
 
 def write(schema: Schema, tree: Mapping[str, Any]) -> bytes:
@@ -41,7 +46,6 @@ class _Writer:
         self.path: list[str] = []
         self.pieces: list[bytes] = []
         self.size = 0
-        self.tables = 0
         self.vtables: dict[bytes, int] = {}
         self.done: dict[tuple[str, int], tuple[int, int, int]] = {}
 
@@ -183,57 +187,42 @@ class _Writer:
         return field.type.kind in ("string", "vector", "table", "union")
 
     def code(self, type_: Type) -> str:
-        return CODES[self.schema.enums[type_.name].kind if type_.kind == "enum" else type_.kind]
+        return CODES[self.schema.kind_of(type_)]
 
     # What a field can hold
 
     def scalar(self, type_: Type, value: Any) -> Any:
-        kind = type_.kind
-        if kind == "enum":
-            return self.enumerated(type_.name, value)
-        if kind == "bool":
-            if not isinstance(value, bool):
-                self.refuse("True or False", value)
-            return value
-        if kind in ("float64", "float32"):
-            return self.real(kind, value)
-        return self.integer(kind, value)
+        kind = self.schema.kind_of(type_)
+        if type_.kind == "enum":
+            if isinstance(value, str):
+                number = self.schema.enums[type_.name].values.get(value)
+                if number is None:
+                    self.refuse(an(type_.name), value)
+                return number
+            kind = "uint8" if kind == "bool" else kind
+        self.check(kind, value)
+        if kind in RANGES:
+            return operator.index(value)
+        return value if kind == "bool" else self.real(kind, value)
+
+    def check(self, kind: str, value: Any) -> None:
+        """Refuse what is no text, or no scalar of this kind."""
+        try:
+            _CHECKS[kind](value, 0)
+        except EncodeError as error:
+            self.fail(error.reason)
 
     def real(self, kind: str, value: Any) -> float:
-        if isinstance(value, bool | str) or not hasattr(type(value), "__float__"):
-            self.refuse("a number", value)
+        number = float(value)
         try:
-            number = float(value)
             struct.pack(f"<{CODES[kind]}", number)
-        except (ValueError, TypeError, OverflowError) as error:
+        except OverflowError as error:
             self.fail(f"expected a {kind}, got {shown(value)}: {error}")
         return number
 
-    def integer(self, kind: str, value: Any) -> int:
-        if isinstance(value, bool) or not hasattr(type(value), "__index__"):
-            self.refuse(f"an integer ({kind})", value)
-        least, most = RANGES[kind]
-        number = operator.index(value)
-        if not least <= number <= most:
-            self.fail(f"expected {an(kind)}, in [{least}, {most}], got {shown(value)}")
-        return number
-
-    def enumerated(self, name: str, value: Any) -> int:
-        enum = self.schema.enums[name]
-        if isinstance(value, str):
-            number = enum.values.get(value)
-            if number is None:
-                self.refuse(an(name), value)
-            return number
-        return self.integer("uint8" if enum.kind == "bool" else enum.kind, value)
-
     def string(self, value: Any) -> int:
-        if not isinstance(value, str):
-            self.refuse("a string", value)
-        try:
-            data = value.encode()
-        except UnicodeEncodeError as error:
-            self.fail(f"expected text that UTF-8 can carry, got {shown(value)}: {error.reason}")
+        self.check("string", value)
+        data = value.encode()
         self.put(data + bytes(4 - (self.size + len(data)) % 4))
         return self.put(struct.pack("<I", len(data)))
 

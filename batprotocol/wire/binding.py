@@ -24,7 +24,6 @@ __all__ = [
     "class_of",
     "enum_of",
     "member_of",
-    "names_of",
     "wrapped",
 ]
 
@@ -77,14 +76,6 @@ def enum_of(name: str) -> type[model.ProtocolEnum]:
     """The class of an enum's members."""
     found: type[model.ProtocolEnum] = getattr(model, name)
     return found
-
-
-@cache
-def names_of(enum: str) -> dict[int, str]:
-    """The names of an enum's members by number."""
-    from batprotocol._schema.description import ENUMS
-
-    return {number: name for name, number in ENUMS[enum].values.items()}
 
 
 @cache

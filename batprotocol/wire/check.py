@@ -18,7 +18,7 @@ from batprotocol.wire.binding import ENVELOPE, MAX_DEPTH, RANGES, class_of, enum
 if TYPE_CHECKING:
     from batprotocol.reflection import Field, Type
 
-__all__ = ["check"]
+__all__ = ["check", "check_for"]
 
 _EVENT_DEPTH = 3  # below the message (1) and the table that holds the timestamp (2)
 
@@ -69,7 +69,7 @@ def _checks(class_: type[Any]) -> list[tuple[str, _Check]]:
 
 
 def _optional(field: Field) -> _Check:
-    check_field = _check_for(field.type)
+    check_field = check_for(field.type)
     can_be_none = not field.required and (field.optional or field.default is None)
 
     def check_optional(value: Any, depth: int) -> None:
@@ -81,8 +81,8 @@ def _optional(field: Field) -> _Check:
     return check_optional
 
 
-def _check_for(type_: Type) -> _Check:
-    """What checks a value of this type, None excepted."""
+def check_for(type_: Type) -> _Check:
+    """What checks a value of this type, None excepted. It takes the value, and how deep the table is that has it."""
     if type_.kind in ("string", "bool", "float64"):
         return {"string": _text, "bool": _flag, "float64": _double}[type_.kind]
     if type_.kind == "enum":
@@ -164,7 +164,7 @@ def _union(name: str) -> _Check:
 def _check_for_table(name: str) -> _Check:
     from batprotocol.reflection import Type
 
-    return _check_for(Type("table", name))
+    return check_for(Type("table", name))
 
 
 def _table(name: str) -> _Check:
@@ -179,7 +179,7 @@ def _table(name: str) -> _Check:
 
 
 def _wrapper(inner: Field) -> _Check:
-    check_inner = _check_for(inner.type)
+    check_inner = check_for(inner.type)
     return lambda value, depth: check_inner(value, depth + 1)
 
 
@@ -191,7 +191,7 @@ def _vector(element: Type) -> _Check:
                 _refuse("a sequence of numbers", value)
 
         return check_doubles
-    check_element = _check_for(element)
+    check_element = check_for(element)
     what = f"a sequence of {element.name or element.kind}"
 
     def check_vector(value: Any, depth: int) -> None:

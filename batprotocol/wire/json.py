@@ -12,7 +12,7 @@ from batprotocol.errors import DecodeError, EncodeError, an, shown
 from batprotocol.model import Doubles, Message
 from batprotocol.wire import binary
 
-__all__ = ["MAX_TEXT", "decode", "dumps", "encode"]
+__all__ = ["MAX_TEXT", "as_bytes", "decode", "dumps", "encode"]
 
 MAX_TEXT = 2**28
 """About how many characters the JSON text of a message may have.
@@ -20,6 +20,18 @@ MAX_TEXT = 2**28
 A small flatbuffer may let thousands of its tables share one long string or vector, and JSON has to repeat it each time.
 Where the text would be longer than this even with each escape and each number at its shortest, it is not written.
 """
+
+
+def as_bytes(data: str | bytes | bytearray | memoryview) -> bytes:
+    """The bytes of any text that a message can be read from."""
+    if isinstance(data, bytes | bytearray | memoryview):
+        return bytes(data)
+    if not isinstance(data, str):
+        raise DecodeError(f"a JSON message is text or bytes, got {an(type(data).__name__)}")
+    try:
+        return data.encode()
+    except UnicodeEncodeError as error:
+        raise DecodeError(f"the text is not Unicode: {error.reason}", "", error.start) from None
 
 
 def decode(
@@ -36,14 +48,8 @@ def decode(
         DecodeError: Batsim's parser would refuse the text; `path` and `offset` say where, `partial` holds what could
             be read. The offset counts bytes of UTF-8.
     """
-    if isinstance(data, str):
-        try:
-            data = data.encode()
-        except UnicodeEncodeError as error:
-            raise DecodeError(f"the text is not Unicode: {error.reason}", "", error.start) from None
-    elif not isinstance(data, bytes | bytearray | memoryview):
-        raise DecodeError(f"a JSON message is text or bytes, got {an(type(data).__name__)}")
-    data = bytes(data)
+    if not isinstance(data, bytes):
+        data = as_bytes(data)
     read_plain = binary.engine(binary.ENGINE).decode_json
     message = read_plain(data)
     if message is None:

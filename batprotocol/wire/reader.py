@@ -158,8 +158,7 @@ class Reader:
 
     def layout(self, type_: Type) -> struct.Struct:
         """How a scalar lies in the message. All others take four bytes there, which are an offset."""
-        kind = self.schema.enums[type_.name].kind if type_.kind == "enum" else type_.kind
-        return _SCALARS.get(kind) or _SCALARS["uint32"]
+        return _SCALARS.get(self.schema.kind_of(type_)) or _SCALARS["uint32"]
 
     def child(self, name: str, position: int, depth: int, into: Any, key: Any) -> tuple[int, int]:
         """Read a table, or take it from `known`; either way it hangs in its parent's tree before anything can fail."""

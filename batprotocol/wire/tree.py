@@ -12,10 +12,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from batprotocol._schema.description import ENUMS, TABLES
+from batprotocol._schema.description import SCHEMA, TABLES
 from batprotocol.model import Message
 from batprotocol.reflection import Field, Type
-from batprotocol.wire.binding import ENVELOPE, ROOT, class_of, enum_of, member_of, names_of, wrapped
+from batprotocol.wire.binding import ENVELOPE, ROOT, class_of, enum_of, member_of, wrapped
 
 __all__ = ["Tree", "from_message", "path_of", "to_message"]
 
@@ -73,7 +73,7 @@ def _reader(field: Field) -> Callable[[Tree, dict[int, Any]], Any]:
         return lambda tree, done: _table_value(type_.name, tree[name], done)
     if type_.kind == "enum":
         enum = enum_of(type_.name)
-        numbers = ENUMS[type_.name].values
+        numbers = SCHEMA.enums[type_.name].values
         return lambda tree, done: enum(numbers.get(tree[name], tree[name]))
     if element and element.kind == "table":
         return lambda tree, done: tuple([_table_value(element.name, each, done) for each in tree[name]])
@@ -156,7 +156,7 @@ def _writer(field: Field) -> Callable[[Any, Tree, Done], None]:
 def _tree(type_: Type, value: Any, done: Done) -> Any:
     if type_.kind == "enum":
         number = int(value)
-        return names_of(type_.name).get(number, number)
+        return SCHEMA.names[type_.name].get(number, number)
     if type_.kind == "table":
         inner = wrapped(type_.name)
         if inner is None:

@@ -308,7 +308,7 @@ class _Parser(Skipping):
         return real(text)
 
     def integer(self, type_: Type, text: str, start: int) -> Any:
-        least, most = _RANGES[self.schema.enums[type_.name].kind if type_.kind == "enum" else type_.kind]
+        least, most = _RANGES[self.schema.kind_of(type_)]
         digits = text.lstrip("+-")
         base = 16 if digits[:2] in ("0x", "0X") else 10
         digits = (digits[2:] if base == 16 else digits).lstrip("0")
