@@ -32,8 +32,7 @@ def decoded(state: State, said: Said) -> str | model.Message | frames.Hello:
     if state.expected is Expected.INIT:
         return frames.decode_init(said)
     if state.expected is Expected.HELLO:
-        if len(said) >= _FLAGS_SIZE:
-            state.format = "json" if said[0] & frames.FLAGS["json"] else "binary"
+        state.format = frames.format_of(said)
         return frames.decode_hello(said)
     message: model.Message = FORMATS[state.format].decode(said)
     return message

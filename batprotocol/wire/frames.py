@@ -15,13 +15,23 @@ from batprotocol.errors import DecodeError, EncodeError, an
 from batprotocol.model import EDCHelloEvent, Message, SimulationErrorEvent
 from batprotocol.wire import binary, json
 
-__all__ = ["FLAGS", "Hello", "decode_hello", "decode_init", "encode_hello", "encode_init", "encode_refusal"]
+__all__ = [
+    "FLAGS",
+    "Hello",
+    "behind_flags",
+    "decode_hello",
+    "decode_init",
+    "encode_hello",
+    "encode_init",
+    "encode_refusal",
+    "flagged",
+    "format_of",
+]
 
 FLAGS = {"binary": 1, "json": 2}
 """The documented value of the flags for each format. Batsim itself only looks at the bit of value 2."""
 
 _U32 = struct.Struct("<I")
-_JSON_BIT = 2
 
 
 class Hello(NamedTuple):
@@ -67,6 +77,24 @@ def decode_init(frame: bytes | bytearray | memoryview) -> str:
     return data[4:].decode("utf-8", "surrogateescape")
 
 
+def format_of(frame: bytes | bytearray | memoryview) -> str:
+    """The format that the flags in the frame of message 1 ask for. `DecodeError` if it is too short to have any."""
+    if len(frame) < _U32.size:
+        raise DecodeError(f"expected a flags word of 4 bytes, found {len(frame)} bytes", "", len(frame))
+    return "json" if frame[0] & FLAGS["json"] else "binary"
+
+
+def flagged(data: bytes, format: str) -> bytes:
+    """The frame of message 1, of the bytes of a message in the format of the conversation."""
+    return _U32.pack(FLAGS[format]) + data
+
+
+def behind_flags(fault: DecodeError) -> DecodeError:
+    """A fault of the message in the frame of message 1 as one of the frame, from whose start its offset counts."""
+    offset = None if fault.offset is None else fault.offset + _U32.size
+    return DecodeError(fault.reason, fault.path, offset, fault.partial)
+
+
 def encode_hello(message: Message, format: str = "binary") -> bytes:
     """The frame of message 1.
 
@@ -81,7 +109,7 @@ def encode_hello(message: Message, format: str = "binary") -> bytes:
         raise EncodeError(f"expected 'binary' or 'json', got {format!r}", "format")
     if not isinstance(message, Message) or [type(event) for event in message.events] != [EDCHelloEvent]:
         raise EncodeError("the first message must hold exactly one event, an EDCHelloEvent", "events")
-    return _U32.pack(FLAGS[format]) + (json.encode(message) if format == "json" else binary.encode(message))
+    return flagged(json.encode(message) if format == "json" else binary.encode(message), format)
 
 
 def decode_hello(frame: bytes | bytearray | memoryview, *, strict: bool = True) -> Hello:
@@ -94,17 +122,12 @@ def decode_hello(frame: bytes | bytearray | memoryview, *, strict: bool = True) 
     Raises:
         DecodeError: the frame is too short or the message is none; its offset counts from the start of the frame.
     """
-    data = bytes(frame)
-    if len(data) < 4:
-        raise DecodeError(f"expected a flags word of 4 bytes, found {len(data)} bytes", "", len(data))
-    (flags,) = _U32.unpack_from(data)
+    data, format = bytes(frame), format_of(frame)
     try:
-        if flags & _JSON_BIT:
-            return Hello(flags, "json", json.decode(data[4:], strict=strict))
-        return Hello(flags, "binary", binary.decode(data[4:]))
+        message = json.decode(data[4:], strict=strict) if format == "json" else binary.decode(data[4:])
     except DecodeError as error:
-        offset = None if error.offset is None else error.offset + 4
-        raise DecodeError(error.reason, error.path, offset, error.partial) from None
+        raise behind_flags(error) from None
+    return Hello(_U32.unpack_from(data)[0], format, message)
 
 
 def encode_refusal(heard: bytes, reason: str) -> bytes:
@@ -121,5 +144,5 @@ def encode_refusal(heard: bytes, reason: str) -> bytes:
     begins = size == len(heard) - 4
     if begins or heard[:1] == b"{":
         text = dumps({reason: 0}).encode() + b"\0"
-        return _U32.pack(FLAGS["json"]) + text if begins else text
+        return flagged(text, "json") if begins else text
     return binary.encode(Message(0.0, (SimulationErrorEvent(timestamp=0.0, error=reason),)))

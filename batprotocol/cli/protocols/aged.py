@@ -17,7 +17,6 @@ from batprotocol.wire import detect, frames, json
 __all__ = ["aged"]
 
 _FORMATS = {"binary": "binary", "json": "JSON"}
-_JSON_BIT = 2
 
 
 def aged(source: str) -> Spoken:
@@ -40,7 +39,7 @@ def aged(source: str) -> Spoken:
                 return Reading(spoken, "init", fault=fault)
         if kind == "hello":
             (flags,) = struct.unpack_from("<I", data)
-            format, body = "json" if flags & _JSON_BIT else "binary", data[4:]
+            format, body = frames.format_of(data), data[4:]
         skipped: list[str] = []
         try:
             if format == "json":
@@ -49,21 +48,16 @@ def aged(source: str) -> Spoken:
                 record = codec.decode(body)
         except DecodeError as fault:
             tree = fault.partial if isinstance(fault.partial, dict) else None
-            offset = fault.offset
-            if kind == "hello" and offset is not None:
-                offset += 4
-            there = DecodeError(fault.reason, fault.path, offset, fault.partial)
+            there = frames.behind_flags(fault) if kind == "hello" else fault
             return Reading(spoken, kind, flags=flags, format=format, fault=there, original=fault.partial, shown=tree)
-        return Reading(
-            spoken, kind, flags=flags, format=format, skipped=tuple(skipped), original=record, shown=record, other=""
-        )
+        return Reading(spoken, kind, flags=flags, format=format, skipped=tuple(skipped), original=record, shown=record)
 
     def write(reading: Reading, to: str, indent: int | None) -> bytes:
         if to not in _FORMATS:
             raise DecodeError(f"this protocol has no {to}: it can be converted to binary or json")
         if reading.kind == "hello":
             body = codec.encode(reading.original) if to == "binary" else json.text(reading.original).encode() + b"\0"
-            return struct.pack("<I", frames.FLAGS[to]) + body
+            return frames.flagged(body, to)
         if to == "json":
             return json.text(reading.original, indent).encode() + b"\n"
         return codec.encode(reading.original)

@@ -6,9 +6,7 @@ its own hello instead, is answered in its way.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
-from typing import Final
 
 from batprotocol.errors import DecodeError
 from batprotocol.legacy.bridge.json_ends import NewBatsim
@@ -20,8 +18,6 @@ from batprotocol.sockets import Requester
 from batprotocol.wire import frames
 
 __all__ = ["AgedBatsim", "AgedScheduler"]
-
-_JSON_BIT: Final = 2
 
 
 def _decode(codec: Codec, data: bytes, format: str) -> Record:
@@ -69,7 +65,7 @@ class AgedBatsim(NewBatsim):
 
     def greet(self, hello: Message) -> None:
         data = _encode(self._to.codec, self._to.from_today(hello), self._name)
-        self._reply(struct.pack("<I", frames.FLAGS[self._name]) + data if self._is_framed else data)
+        self._reply(frames.flagged(data, self._name) if self._is_framed else data)
 
     def receive(self) -> Message:
         self._to.next_turn()
@@ -105,9 +101,7 @@ class AgedScheduler(Requester):
     def hello(self, text: str) -> Message:
         """The hello, for these initialization data. It decides on the format of the conversation."""
         frame = self.exchange(frames.encode_init(text))
-        if len(frame) < 4:
-            raise DecodeError(f"expected a flags word of 4 bytes, found {len(frame)} bytes", "", len(frame))
-        self._format = "json" if struct.unpack_from("<I", frame)[0] & _JSON_BIT else "binary"
+        self._format = frames.format_of(frame)
         return self._to.to_today(_decode(self._to.codec, frame[4:], self._format))
 
     def answer(self, message: Message) -> Message:

@@ -271,7 +271,7 @@ def _other_format(talk: Talk) -> str:
     said = talk.log[-1].said
     if len(talk.log) != 2 or not isinstance(said, bytes) or len(said) < 4:
         return ""
-    says = "json" if said[0] & frames.FLAGS["json"] else "binary"
+    says = frames.format_of(said)
     other = "binary" if says == "json" else "json"
     try:
         FORMATS[other].decode(said[4:])
