@@ -232,15 +232,11 @@ def _fields(table: Table) -> set[str]:
 def _job(way: _Way, source: Table, tree: Record, target: Table, found: Record) -> set[str]:
     """A walltime could not be absent, 0 stood for none; and a request was for hosts or for cores."""
     taken: set[str] = set()
-    optional = {field.name for field in (*source.fields, *target.fields) if field.optional}
-    walltimes = [next(field for field in table.fields if field.name == "walltime") for table in (source, target)]
-    if "walltime" in optional and not all(field.optional for field in walltimes):
+    before, now = [{field.name for field in table.fields if field.optional} for table in (source, target)]
+    if "walltime" in _fields(source) & _fields(target) and "walltime" in before ^ now:
         taken.add("walltime")
-        walltime = tree.get("walltime")
-        if walltimes[1].optional:
-            found["walltime"] = walltime if walltime and walltime > 0 else None
-        else:
-            found["walltime"] = walltime or 0.0
+        walltime = tree.get("walltime") or 0.0
+        found["walltime"] = None if "walltime" in now and walltime <= 0 else walltime
     one, other = "resource_request", "computation_resource_request"
     if other in _fields(source) and one in _fields(target):
         taken |= {one, other}
