@@ -52,9 +52,9 @@ def _end(context: click.Context, parameter: click.Parameter, text: str) -> tuple
     if not comma or protocol in ("5", "today"):
         return endpoint, None
     if protocol.endswith((".bfbs", ".fbs", ".txt")) or _AGE.fullmatch(protocol):
-        from batprotocol.schemas import read_schema
+        from batprotocol.cli.bridge.ends import spoken
 
-        return endpoint, read_schema(protocol)
+        return endpoint, spoken(None, protocol)
     return endpoint, old_protocol(context, parameter, protocol)
 
 
@@ -103,10 +103,8 @@ def bridge(context: click.Context, /, schema: str | None, **options: Any) -> Non
     from batprotocol.cli.bridge import ends as work
 
     if schema is not None:
-        from batprotocol.schemas import read_schema
-
         endpoint, protocol = options["batsim"]
         if protocol is not None:
             raise click.UsageError("--schema and a PROTOCOL behind --batsim's endpoint say different things", context)
-        options["batsim"] = (endpoint, read_schema(schema))
+        options["batsim"] = endpoint, work.spoken(None, schema)
     context.exit(work.bridge(**options))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from batprotocol.reflection import Schema
     from batprotocol.signals import Interrupts
 
-__all__ = ["bridge", "drive_old", "old_scheduler", "tell"]
+__all__ = ["bridge", "drive_old", "old_scheduler", "spoken", "tell"]
 
 
 def bridge(
@@ -79,6 +79,20 @@ def bridge(
     if failure is not None:
         print(printable(f"batproto: the simulation has failed: {failure}"), file=sys.stderr)
     return int(failure is not None)
+
+
+def spoken(protocol: str | None, schema: str | None) -> str | Schema | None:
+    """What the other program speaks: an older protocol by its version, or today's by a schema of another age; or None.
+
+    Args:
+        protocol: the version, or None.
+        schema: an age or a file, as `batprotocol.schemas.read_schema` takes it, or None.
+    """
+    if schema is None:
+        return protocol
+    from batprotocol.schemas import read_schema
+
+    return read_schema(schema)
 
 
 def tell(reports: Iterable[Report]) -> None:

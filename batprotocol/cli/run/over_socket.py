@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from batprotocol.cli.bridge.ends import drive_old
+from batprotocol.cli.bridge.ends import drive_old, spoken
 from batprotocol.cli.run.private import private_endpoint
 from batprotocol.cli.run.program import PATIENCE, Command, Ended
 from batprotocol.cli.run.scheduler import load, pinned, telling_of_signals, telling_whose_fault
@@ -24,7 +24,6 @@ from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc import DEFAULT_ENDPOINT
 from batprotocol.edc.running import drive
 from batprotocol.errors import PeerGone
-from batprotocol.reflection import Schema
 from batprotocol.signals import Interrupts
 
 __all__ = ["run"]
@@ -69,11 +68,7 @@ def run(
         print(f"batproto: {remark}", file=sys.stderr)
     if pin:
         pinned()
-    spoken: str | Schema | None = protocol
-    if schema is not None:
-        from batprotocol.schemas import read_schema
-
-        spoken = read_schema(schema)
+    other_protocol = spoken(protocol, schema)
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
         status = 1
@@ -87,13 +82,23 @@ def run(
             wait = other.check if other else None
             try:
                 failure = None
-                if spoken is None:
+                if other_protocol is None:
                     failure = drive(
                         scheduler, bound, format, interrupts, init, DEFAULT_RULE_SET, timeout, record, ready, wait
                     )
                 else:
                     drive_old(
-                        scheduler, bound, spoken, old or {}, interrupts, init, timeout, record, ready, wait, format
+                        scheduler,
+                        bound,
+                        other_protocol,
+                        old or {},
+                        interrupts,
+                        init,
+                        timeout,
+                        record,
+                        ready,
+                        wait,
+                        format,
                     )
                 if other:
                     with telling_of_signals(interrupts, f"after the simulation: {other.name} is ended"):

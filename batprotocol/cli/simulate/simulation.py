@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from rich.console import Console
 
 from batprotocol import simulator
-from batprotocol.cli.bridge.ends import old_scheduler, tell
+from batprotocol.cli.bridge.ends import old_scheduler, spoken, tell
 from batprotocol.cli.new.scheduler import example_scheduler
 from batprotocol.cli.run.scheduler import load, telling_whose_fault
 from batprotocol.cli.terminal.output import Output, ProgressBar
@@ -120,11 +120,7 @@ def run(
     hosts = _platform(
         platform, given, bool(workloads), energy, roles, master, _fewest(mmax, mmax_workload, given), host_limit
     )
-    spoken: str | Schema | None = protocol
-    if schema is not None:
-        from batprotocol.schemas import read_schema
-
-        spoken = read_schema(schema)
+    other_protocol = spoken(protocol, schema)
     about = None
     if record is not None:
         inputs = [path for path in (platform, *workloads, *events) if path is not None]
@@ -148,7 +144,7 @@ def run(
             result = simulate(
                 hosts,
                 given,
-                watched(_scheduler(stack, target, endpoint, library, timeout, spoken, old), meter),
+                watched(_scheduler(stack, target, endpoint, library, timeout, other_protocol, old), meter),
                 external_events=events,
                 energy=energy,
                 rules=rules,
