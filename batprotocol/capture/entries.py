@@ -5,6 +5,7 @@ It must not know in which file it is kept.
 
 from __future__ import annotations
 
+from math import nan
 from typing import Final
 
 from batprotocol.errors import DecodeError
@@ -15,7 +16,8 @@ from batprotocol.wire.glance import time_of
 
 __all__ = ["Entry"]
 
-_UNREAD: Final = object()
+_UNASKED: Final = nan
+"""What stands for a time that nobody has asked for yet, as no time is this."""
 _USUAL: Final = Names()
 
 
@@ -32,7 +34,7 @@ class Entry:
     Two entries are equal if they have the same number, direction and bytes.
     """
 
-    __slots__ = ("_broken", "_fault", "_message", "_time", "data", "direction", "names", "number", "wall")
+    __slots__ = ("_broken", "_content", "_time", "data", "direction", "names", "number", "wall")
 
     def __init__(
         self,
@@ -49,7 +51,8 @@ class Entry:
         self.wall = wall
         self._broken = broken
         self.names = names
-        self._message = self._fault = self._time = _UNREAD
+        self._time: float | None = _UNASKED
+        self._content: tuple[Message | None, DecodeError | None] | None = None
 
     @property
     def kind(self) -> str:
@@ -67,9 +70,9 @@ class Entry:
     @property
     def time(self) -> float | None:
         """Its simulated time, `now`, in seconds; None for the handshake and for what is no message."""
-        if self._time is _UNREAD:
+        if self._time is _UNASKED:
             self._time = time_of(self.data)
-        return self._time  # type: ignore[return-value]
+        return self._time
 
     @property
     def message(self) -> Message | None:
@@ -77,36 +80,36 @@ class Entry:
 
         Fields that the schema does not have are skipped. Messages of older protocols are none.
         """
-        if self._message is _UNREAD:
-            self._read()
-        return self._message  # type: ignore[return-value]
+        return self._read()[0]
 
     @property
     def fault(self) -> DecodeError | None:
         """Why the message cannot be read, or None if it can."""
-        if self._message is _UNREAD:
-            self._read()
-        return self._fault  # type: ignore[return-value]
+        return self._read()[1]
 
     @property
     def name(self) -> str:
         """What the file of this message is called in an archive: `00004-b2e.bin`."""
         return self.names.of(self.number, self.direction)
 
-    def _read(self) -> None:
-        self._message = self._fault = None
+    def _read(self) -> tuple[Message | None, DecodeError | None]:
+        if self._content is None:
+            try:
+                self._content = self._decoded(), None
+            except DecodeError as fault:
+                self._content = None, fault
+        return self._content
+
+    def _decoded(self) -> Message | None:
         kind = self.kind
-        try:
-            if self._broken:
-                raise DecodeError(self._broken)
-            if kind == "init":
-                frames.decode_init(self.data)
-            elif kind == "hello":
-                self._message = frames.decode_hello(self.data, strict=False).message
-            else:
-                self._message = decode(self.data, strict=False) if kind == "json" else decode_binary(self.data)
-        except DecodeError as fault:
-            self._fault = fault
+        if self._broken:
+            raise DecodeError(self._broken)
+        if kind == "init":
+            frames.decode_init(self.data)
+            return None
+        if kind == "hello":
+            return frames.decode_hello(self.data, strict=False).message
+        return decode(self.data, strict=False) if kind == "json" else decode_binary(self.data)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Entry):

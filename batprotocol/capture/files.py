@@ -17,7 +17,7 @@ from typing import Final
 from batprotocol.capture import sources
 from batprotocol.capture.archives import CUT
 from batprotocol.capture.entries import Entry
-from batprotocol.capture.names import counted
+from batprotocol.capture.names import SIDES, counted
 from batprotocol.errors import CaptureError
 from batprotocol.model import Direction
 from batprotocol.recording import METADATA, UNFINISHED, Names
@@ -29,13 +29,7 @@ WALL: Final = "recorded.csv"
 """The file that tells when each message was recorded, in nanoseconds since 1970."""
 
 _NAME: Final = re.compile(r"(?:.*/)?([0-9]*)(-(b2e|e2b|b2s|s2b)\.[a-z]+)", re.ASCII | re.DOTALL)
-_DIRECTIONS: Final = {
-    "b2e": Direction.BATSIM_TO_EDC,
-    "b2s": Direction.BATSIM_TO_EDC,
-    "e2b": Direction.EDC_TO_BATSIM,
-    "s2b": Direction.EDC_TO_BATSIM,
-}
-_SIDES: Final = tuple(Direction)
+_IN_TURN: Final = tuple(Direction)
 _SEVERAL: Final = (*sources.ARCHIVES, sources.LINES)
 
 
@@ -100,7 +94,7 @@ class Files:
             if self._is_end(found):
                 return
             name = _NAME.fullmatch(found.name)
-            direction = _DIRECTIONS[name[3]] if name is not None else _SIDES[number % 2]
+            direction = SIDES[name[3]] if name is not None else _IN_TURN[number % 2]
             entry = Entry(number, direction, found.data, walls.get(number), found.fault)
             if name is not None:
                 entry.names = _names(direction, name[2], len(name[1]))

@@ -24,24 +24,25 @@ from batprotocol.recording.names import MCAP_MAGIC, Names
 
 try:
     import lz4.frame
-    import zstandard
-    from mcap.data_stream import ReadDataStream
-    from mcap.exceptions import McapError
-    from mcap.opcode import Opcode
-    from mcap.records import (
-        Attachment,
-        AttachmentIndex,
-        Channel,
-        ChunkIndex,
-        Footer,
-        Header,
-        Metadata,
-        MetadataIndex,
-        Statistics,
-    )
-except ImportError as missing:
-    package = (missing.name or "mcap").partition(".")[0]
-    raise PackageMissing(f"MCAP needs the package {package}: pip install 'batprotocol[capture]'") from None
+except ImportError:
+    raise PackageMissing("MCAP needs the package lz4: pip install 'batprotocol[capture]'") from None
+
+# Of these, `batprotocol.recording.mcap` has said already if they are missing.
+import zstandard
+from mcap.data_stream import ReadDataStream
+from mcap.exceptions import McapError
+from mcap.opcode import Opcode
+from mcap.records import (
+    Attachment,
+    AttachmentIndex,
+    Channel,
+    ChunkIndex,
+    Footer,
+    Header,
+    Metadata,
+    MetadataIndex,
+    Statistics,
+)
 
 __all__ = ["McapFile"]
 

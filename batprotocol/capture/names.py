@@ -6,9 +6,11 @@ It must not know what a message holds.
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-__all__ = ["DIRECTIONS", "NOT_FINISHED", "TWINS", "Place", "counted", "place_of"]
+from batprotocol.model import Direction
+
+__all__ = ["DIRECTIONS", "NOT_FINISHED", "SIDES", "TWINS", "Place", "counted", "place_of"]
 
 TWINS = "twin"
 """The folder of a recorded run that holds its messages again, in the other format and without the frames."""
@@ -24,6 +26,15 @@ DIRECTIONS = {
     "s2b": "scheduler to Batsim",
 }
 """Who says it, as the names of recorded messages have it."""
+
+
+SIDES: Final = {
+    "b2e": Direction.BATSIM_TO_EDC,
+    "e2b": Direction.EDC_TO_BATSIM,
+    "b2s": Direction.BATSIM_TO_EDC,
+    "s2b": Direction.EDC_TO_BATSIM,
+}
+"""The same as the direction that messages of today have."""
 
 
 class Place(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from batprotocol.capture.names import Place
+from batprotocol.capture.names import SIDES, Place
 from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.errors import DecodeError
 from batprotocol.model import Direction
@@ -51,8 +51,7 @@ def _other_age(kind: str, data: bytes, place: Place) -> str:
         return ""
     from batprotocol.schemas import other_ages
 
-    directions = {"b2e": Direction.BATSIM_TO_EDC, "e2b": Direction.EDC_TO_BATSIM}
-    direction = Direction.EDC_TO_BATSIM if kind == "hello" else directions.get(place.direction)
+    direction = Direction.EDC_TO_BATSIM if kind == "hello" else SIDES.get(place.direction)
     return other_ages(data[4:] if kind == "hello" else data, direction)
 
 

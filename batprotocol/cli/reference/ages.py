@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from batprotocol.capture.names import place_of
+from batprotocol.capture.names import SIDES, place_of
 from batprotocol.capture.sources import messages
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import number_of, printable
@@ -13,8 +13,6 @@ from batprotocol.schemas import TODAY, Fitting, Verdict, age, ages, differences,
 from batprotocol.wire import detect
 
 __all__ = ["tell"]
-
-_DIRECTIONS = {"b2e": Direction.BATSIM_TO_EDC, "e2b": Direction.EDC_TO_BATSIM}
 
 
 def tell(path: str, also: Sequence[str], output: Output) -> int:
@@ -37,7 +35,7 @@ def tell(path: str, also: Sequence[str], output: Output) -> int:
             progress.at(found.share)
             if kind == "init":
                 continue
-            direction = Direction.EDC_TO_BATSIM if kind == "hello" else _DIRECTIONS.get(place_of(found.name).direction)
+            direction = Direction.EDC_TO_BATSIM if kind == "hello" else SIDES.get(place_of(found.name).direction)
             fitting.feed(found.data[4:] if kind == "hello" else found.data, direction)
             count += 1
     if output.failed and not count:
