@@ -63,6 +63,7 @@ LONG = (
     "fast/test_fast_coschedule.py",
     "fast/test_fast_storm.py",
     "handbook/test_pages.py",
+    "handbook/test_site.py",
     "house/test_linear_time.py",
     "house/test_sanitized.py",
     "testing/test_strategies.py",

@@ -22,6 +22,7 @@ from calls import CALLS
 from hypothesis import Phase, given, settings
 from support import ROOT, snake
 
+import batprotocol
 from batprotocol import MessageBuilder, model
 from batprotocol.conversation import RULES
 from batprotocol.conversation.events import EVENTS as JUDGED
@@ -191,7 +192,7 @@ def unvaried(kind: type[Any], examples: int = 1000) -> set[str]:
 def test_the_strategies_vary_every_field(kind: type[Any]) -> None:
     forgotten = unvaried(kind)
     make = {**EVENT_STRATEGIES, **VALUE_STRATEGIES}[kind]
-    file = Path(inspect.getsourcefile(make) or "").relative_to(ROOT)
+    file = Path(inspect.getsourcefile(make) or "").relative_to(Path(batprotocol.__file__).parent.parent)
     assert not forgotten, f"{file}: let `{make.__name__}` give {', '.join(sorted(forgotten))}"
 
 

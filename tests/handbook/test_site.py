@@ -1,0 +1,157 @@
+"""The handbook as a site: it is built without a warning, and a real browser reads it, from files and offline.
+
+What is built is kept for all tests of this file, whichever processes they run in.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import Browser, Tab
+from support import ROOT
+
+WITHOUT_ENGINE = True
+pytestmark = [pytest.mark.slow, pytest.mark.once]
+
+EVENT = "reference/events/JobsKilledEvent.html"
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the pages."""
+    pytest.importorskip("sphinx", reason="there is no sphinx here (pip install 'batprotocol[docs]')")
+    shared = tmp_path_factory.getbasetemp()
+    place = (shared.parent if shared.name.startswith("popen-") else shared) / "handbook"
+    with open(f"{place}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        said = Path(f"{place}.txt")
+        if not said.exists():
+            command = [sys.executable, str(ROOT / "tools" / "docs.py"), "-o", str(place)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+            said.write_text(f"{done.returncode}\n{done.stdout}{done.stderr}")
+    status, _, text = said.read_text().partition("\n")
+    assert status == "0", text
+    return place / "html"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with Browser() as browser:
+        yield browser
+
+
+def pages(site: Path) -> list[Path]:
+    return sorted(path for path in site.rglob("*.html") if path.name not in ("genindex.html", "py-modindex.html"))
+
+
+def settled(tab: Tab, address: str) -> None:
+    """Go to a page, and wait until it is there."""
+    tab.go(address)
+    tab.wait(f"location.href === {address!r} && document.readyState === 'complete'")
+
+
+def unwanted(tab: Tab) -> list[str]:
+    """Requests that leave the site, and what stands in the console as an error."""
+    requests = [each["request"]["url"] for each in tab.events("Network.requestWillBeSent")]
+    logged = [each["entry"]["text"] for each in tab.events("Log.entryAdded") if each["entry"]["level"] == "error"]
+    thrown = [each["exceptionDetails"]["text"] for each in tab.events("Runtime.exceptionThrown")]
+    written = [str(each["args"]) for each in tab.events("Runtime.consoleAPICalled") if each["type"] == "error"]
+    return [url for url in requests if not url.startswith(("file:", "data:"))] + logged + thrown + written
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)], ids=["desk", "phone"])
+def test_every_page_asks_for_nothing_and_fits(site: Path, browser: Browser, width: int, dark: bool) -> None:
+    tab = browser.open(site / "index.html", width, 844, mobile=width < 600, dark=dark)
+    wide, unlinked = [], []
+    for page in pages(site):
+        settled(tab, page.resolve().as_uri())
+        if tab.run("document.scrollingElement.scrollWidth > innerWidth + 1"):
+            wide.append(page.name)
+        headings = "[...document.querySelectorAll('article h2, article h3')]"
+        if page.name != "search.html" and tab.run(f"{headings}.some(each => !each.querySelector('a.headerlink'))"):
+            unlinked.append(page.name)
+    assert unwanted(tab) == []
+    assert (wide, unlinked) == ([], [])
+    tab.close()
+
+
+def test_the_search_finds_an_event_offline(site: Path, browser: Browser) -> None:
+    tab = browser.open(site / "index.html")
+    tab.wait("document.readyState === 'complete'")
+    tab.run("document.querySelector('.sidebar-search').focus()")
+    tab.type("JobsKilledEvent")
+    tab.press("Enter")
+    found = tab.wait(
+        "document.querySelector('#search-results li a') && document.querySelector('#search-results li a').href"
+    )
+    assert found.partition("?")[0].partition("#")[0].endswith(EVENT)
+    settled(tab, found)
+    assert tab.run("document.querySelector('h1').firstChild.textContent") == "JobsKilledEvent"
+    assert unwanted(tab) == []
+    tab.close()
+
+
+def test_tabs_and_copying(site: Path, browser: Browser) -> None:
+    tab = browser.open(site / EVENT)
+    tab.wait("document.readyState === 'complete' && document.querySelector('.copybtn')")
+    shown = "[...document.querySelectorAll('.sd-tab-content')].map(each => getComputedStyle(each).display !== 'none')"
+    labels = "[...document.querySelectorAll('.sd-tab-set > label')]"
+    names = tab.run(f"{labels}.map(each => each.textContent.trim())")
+    assert "JSON" in names
+    for index, name in enumerate(names):
+        tab.run(f"{labels}[{index}].click()")
+        assert tab.run(shown) == [each == index for each in range(len(names))], name
+    blocks = "document.querySelectorAll('article div.highlight pre')"
+    assert tab.run(f"{blocks}.length") == tab.run("document.querySelectorAll('article .copybtn').length")
+    tab.run(f"{labels}[{names.index('JSON')}].click()")
+    tab.run(
+        "document.addEventListener('copy', () => { window.copied = document.activeElement.value });"
+        "[...document.querySelectorAll('.sd-tab-content')].filter(each => getComputedStyle(each).display !== 'none')[0]"
+        ".querySelector('.copybtn').click()"
+    )
+    assert '"JobsKilledEvent"' in tab.wait("window.copied")
+    assert unwanted(tab) == []
+    tab.close()
+
+
+def test_dark_and_light(site: Path, browser: Browser) -> None:
+    light = browser.open(site / "index.html")
+    dark = browser.open(site / "index.html", dark=True)
+    ground = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + +b, 0)"
+    for tab in (light, dark):
+        tab.wait("document.readyState === 'complete'")
+    assert light.run(ground) > 600 > 150 > dark.run(ground)
+    light.run("document.querySelector('.theme-toggle').click()")
+    assert light.run("document.body.dataset.theme") in ("dark", "light")
+    for tab in (light, dark):
+        tab.close()
+
+
+def test_a_printed_page_is_its_text(site: Path, browser: Browser) -> None:
+    tab = browser.open(site / EVENT)
+    tab.wait("document.readyState === 'complete' && document.querySelector('.copybtn')")
+    tab.call("Emulation.setEmulatedMedia", media="print")
+    gone = (".sidebar-drawer", ".toc-drawer", ".mobile-header", ".copybtn", "a.headerlink", ".related-pages")
+    for selector in gone:
+        hidden = f"[...document.querySelectorAll({selector!r})].every(each => each.getClientRects().length === 0)"
+        assert tab.run(hidden), selector
+    assert tab.run("[...document.querySelectorAll('.sd-tab-content')].every(each => each.getClientRects().length > 0)")
+    assert tab.run("document.scrollingElement.scrollWidth <= innerWidth")
+    tab.close()
+
+
+def test_programs_read_it_as_plain_text(site: Path) -> None:
+    listed = re.findall(r"\]\(([^)]+)\)", (site / "llms.txt").read_text(encoding="utf-8"))
+    assert [name for name in listed if not (site / name).exists()] == []
+    texts = {page.relative_to(site).with_suffix(".txt").as_posix() for page in pages(site)} - {"search.txt"}
+    assert {name for name in texts if not (site / name).exists()} == set()
+    whole = (site / "llms-full.txt").read_text(encoding="utf-8")
+    assert all((site / name).read_text(encoding="utf-8").strip() in whole for name in texts)
+    assert "JobsKilledEvent" in whole
+    assert "<div" not in whole
