@@ -19,20 +19,23 @@ class Family(click.Group):
 
     Args:
         overview: for each thing that people want, the commands for it, each with its sentence.
+
+    Attributes:
+        overview: the same.
     """
 
     def __init__(self, *arguments: Any, overview: Mapping[str, Mapping[str, str]], **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._overview = overview
+        self.overview = overview
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
         """Add a command that the overview lists."""
-        assert any((name or cmd.name) in sentences for sentences in self._overview.values()), cmd.name
+        assert any((name or cmd.name) in sentences for sentences in self.overview.values()), cmd.name
         super().add_command(cmd, name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the overview, with all sentences below one another."""
         width = max(map(len, self.commands))
-        for title, sentences in self._overview.items():
+        for title, sentences in self.overview.items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(width), sentence) for name, sentence in sentences.items()])

@@ -69,22 +69,32 @@ _TRUTH: Final = ("true or false", _is_truth)
 _INTERVAL: Final = ('an interval such as "0-999"', _is_interval)
 
 KEYS: Final[Mapping[str, Key]] = {
-    "workload": Key("input", "the name of a workload", _is_text, "What is submitted: a file, or lublin:HOSTS?jobs=N."),
+    "workload": Key(
+        "input",
+        "the name of a workload",
+        _is_text,
+        "What is submitted: a file (Batsim's JSON, .swf, .swf.gz), a part of one (log.swf.gz?jobs=0-999), or a model "
+        "(lublin:256?jobs=1000); the example of the package unless told otherwise.",
+    ),
     "platform": Key(
         *("input", "a file or a number of hosts", lambda value: _is_text(value) or _is_count(value)),
         "SimGrid's file, or a number of equal hosts; as many as the workload is made for unless told otherwise.",
     ),
     "events": Key("input", "a file", _is_text, "A file of external events."),
-    "jobs": Key("change", *_INTERVAL, "Which jobs of the workload, by their numbers."),
+    "jobs": Key("change", *_INTERVAL, "Which jobs of the workload, by their numbers; of a model, how many."),
     "time": Key("change", *_INTERVAL, "Which jobs of the workload, by when they are submitted, in seconds."),
     "shift": Key("change", *_TRUTH, "Whether times are counted from the first of these jobs."),
-    "larger": Key("change", *_TRUTH, "Of a log: whether the larger number of processors counts."),
-    "runtime_limits": Key("change", *_TRUTH, "Of a log: whether run times limit jobs without a walltime."),
+    "larger": Key(
+        "change", *_TRUTH, "Of a log: whether the larger one of the requested and allocated processors counts."
+    ),
+    "runtime_limits": Key("change", *_TRUTH, "Of a log: whether run times limit jobs without a requested time."),
     "weeks": Key(
         *("change", '"shuffled" or "resampled"', lambda value: value in ("shuffled", "resampled")),
         "The weeks of the workload in another order, or drawn, by the seed.",
     ),
-    "period": Key("change", "seconds > 0", _is_positive, "What counts as a week, in weeks."),
+    "period": Key(
+        "change", "seconds > 0", _is_positive, "What counts as a week, for weeks; 604800 unless told otherwise."
+    ),
     "load": Key("change", "a number > 0", _is_positive, "By how much faster jobs come; of a model, the load itself."),
     "badness": Key(
         *("change", "a number >= 0", lambda value: _is_number(value) and value >= 0),
@@ -92,15 +102,32 @@ KEYS: Final[Mapping[str, Key]] = {
     ),
     "walltimes": Key("change", "a number > 0", _is_positive, "By how much longer walltimes are."),
     "seed": Key("change", "an integer >= 0", _is_natural, 'Of all that is drawn by chance; "0-9" are ten of them.'),
-    "init": Key("option", "a text", _is_text, "The initialization data of the scheduler."),
+    "init": Key(
+        "option", "a text", _is_text, 'The initialization data of the scheduler; "{seed}" in it is the seed of the run.'
+    ),
     "energy": Key("option", *_TRUTH, "Whether energy is measured."),
     "corrected": Key("option", *_TRUTH, "Whether what looks unintended in Batsim is done otherwise."),
-    "rules": Key("option", " or ".join(RULE_SETS), lambda value: value in RULE_SETS, "The rule set."),
+    "rules": Key(
+        "option",
+        " or ".join(RULE_SETS),
+        lambda value: value in RULE_SETS,
+        "The rule set; batsim-5.0.0-rc2 unless told otherwise.",
+    ),
     "warm_up": Key("metrics", "a share in [0, 1)", _is_share, "What the statistics leave out at the beginning."),
     "cool_down": Key("metrics", "a share in [0, 1)", _is_share, "What the statistics leave out at the end."),
-    "tau": Key("metrics", "seconds > 0", _is_positive, "What jobs count to have run at least, in bounded slowdowns."),
-    "wide": Key("metrics", "a number of hosts > 0", _is_count, "Jobs on more hosts are wide."),
-    "long": Key("metrics", "seconds > 0", _is_positive, "Jobs that run for longer are long."),
+    "tau": Key(
+        "metrics",
+        "seconds > 0",
+        _is_positive,
+        "What jobs count to have run at least, in bounded slowdowns; 10 unless told otherwise.",
+    ),
+    "wide": Key(
+        "metrics",
+        "a number of hosts > 0",
+        _is_count,
+        "With long: jobs on more hosts are wide, and the jobs of four classes are measured apart, too.",
+    ),
+    "long": Key("metrics", "seconds > 0", _is_positive, "With wide: jobs that run for longer are long."),
     "scheduler": Key(
         *("input", "a policy or FILE:CLASS", _is_text),
         "What decides. The last axis: the schedulers of one workload run one after the other.",

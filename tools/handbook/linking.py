@@ -13,9 +13,14 @@ from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import make_refnode
 
+from handbook import commands, rules
+
 __all__ = ["SOURCES", "Names", "targets"]
 
-SOURCES: Final[list[Callable[[], Mapping[str, tuple[str, str]]]]] = []
+SOURCES: Final[list[Callable[[], Mapping[str, tuple[str, str]]]]] = [
+    rules.names,
+    commands.names,
+]
 """What gives names, each with the page that it leads to and the anchor there (else "")."""
 
 

@@ -13,6 +13,8 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
+from handbook import commands, rules
+
 __all__ = ["GENERATORS", "Page", "complete", "completed", "outdated"]
 
 Page = str
@@ -27,7 +29,10 @@ GENERATORS: Final[Mapping[str, Callable[[Page, str], str]]] = {
     "fields": lambda page, argument: "",
     "thing": lambda page, argument: f"## {argument}\n",
     "fast-routes": lambda page, argument: "",
-    "fast-rules": lambda page, argument: "",
+    "command": commands.command,
+    "commands": commands.commands,
+    "rules": rules.rules,
+    "subcommands": commands.subcommands,
 }
 """What makes each generated part: Markdown, for a page and the argument of the marker (else "")."""
 

@@ -1,0 +1,114 @@
+"""The commands of `batproto`: what click knows of them, which is what `--help` prints."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import click
+
+from batprotocol.cli.families import Family
+from batprotocol.cli.main import NAME, batproto
+from handbook.markdown import code, definitions, literal, prose, table, target
+
+__all__ = ["all_commands", "command", "commands", "names", "subcommands"]
+
+_DOCS: Final = Path(__file__).resolve().parent.parent.parent / "docs"
+_MARKER = re.compile(r"^<!-- generated: (command|subcommands) (.+?) -->$", re.MULTILINE)
+
+
+def all_commands() -> Mapping[str, click.Command]:
+    """Each command by its whole name: `batproto`, `batproto dump`, `batproto study run`."""
+
+    def found(name: str, each: click.Command) -> Iterator[tuple[str, click.Command]]:
+        yield name, each
+        if isinstance(each, click.Group):
+            for word, sub in each.commands.items():
+                yield from found(f"{name} {word}", sub)
+
+    return dict(found(NAME, batproto))
+
+
+@cache
+def names() -> Mapping[str, tuple[str, str]]:
+    """The page and place of each command, by its whole name. Which page it is, the pages themselves say."""
+    having: dict[str, tuple[str, str]] = {NAME: ("reference/commands/index", "")}
+    for path in sorted((_DOCS / "reference" / "commands").glob("*.md")):
+        for kind, name in _MARKER.findall(path.read_text(encoding="utf-8")):
+            page = path.relative_to(_DOCS).with_suffix("").as_posix()
+            families = _overview(f"{NAME} {name}").values() if kind == "subcommands" else ()
+            told = [f"{name} {word}" for sentences in families for word in sentences] or [name]
+            for each in told:
+                whole = f"{NAME} {each}"
+                assert whole not in having, f"{whole} is on {having.get(whole)} and on {page}"
+                having[whole] = page, _anchor(whole)
+    return having
+
+
+def _anchor(name: str) -> str:
+    return name.replace(" ", "-")
+
+
+def _overview(name: str) -> Mapping[str, Mapping[str, str]]:
+    """The commands of a family for each thing that people want, with their sentences."""
+    group = all_commands()[name]
+    assert isinstance(group, click.Group)
+    if isinstance(group, Family):
+        return group.overview
+    return {"": {word: each.get_short_help_str(80) for word, each in group.commands.items()}}
+
+
+def commands(page: str, argument: str) -> str:
+    """All commands in a table for each thing that people want, as the overview of `--help` has them; or of a family."""
+    before = f"{NAME} {argument}".strip()
+    parts = []
+    for title, sentences in _overview(before).items():
+        rows = [(code(f"{before} {name}"), prose(sentence)) for name, sentence in sentences.items()]
+        parts += [f"**{title}**", table(("command", "what it is for"), rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def command(page: str, name: str) -> str:
+    """A command, with its help and its parameters. Without a name, `batproto` itself, without a heading."""
+    whole = f"{NAME} {name}".strip()
+    parts = [f"{target(_anchor(whole))}\n## {code(whole)}"] if name else []
+    return "\n\n".join([*parts, *_told(whole)]) + "\n"
+
+
+def subcommands(page: str, name: str) -> str:
+    """All commands of a family, in the order of its overview."""
+    words = [word for sentences in _overview(f"{NAME} {name}").values() for word in sentences]
+    return "\n".join(command(page, f"{name} {word}") for word in words)
+
+
+def _told(whole: str) -> Iterator[str]:
+    each = all_commands()[whole]
+    context = click.Context(each, info_name=whole)
+    yield literal(f"{whole} {' '.join(each.collect_usage_pieces(context))}")
+    yield from _help(each.help or "")
+    options = [each.get_help_record(context) for each in each.params if isinstance(each, click.Option)]
+    yield definitions((code(record[0]), _meaning(record[1])) for record in options if record is not None)
+
+
+def _meaning(text: str) -> str:
+    """What click says of an option: its help, and its default in brackets."""
+    said, bracket, default = text.partition("  [")
+    return f"{prose(said)} [{prose(default[:-1])}]" if bracket else prose(said)
+
+
+def _help(text: str) -> Iterator[str]:
+    """The paragraphs of a help; what click is told not to wrap is a block, with its first line as its title."""
+    for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(text).partition("\f")[0]):
+        if not paragraph.startswith("\b"):
+            yield prose(" ".join(paragraph.split()))
+            continue
+        first, _, rest = paragraph.lstrip("\b\n").partition("\n")
+        if first.endswith(":") and not first.startswith(" "):
+            yield prose(first)
+            yield literal(inspect.cleandoc(f"\n{rest}"))
+        else:
+            yield literal(f"{first}\n{rest}")
