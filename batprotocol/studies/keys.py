@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from batprotocol.conversation import RULE_SETS
 from batprotocol.errors import StudyError, shown
+from batprotocol.simulator.inputs.names import FILE_WORDS
 
 __all__ = ["KEYS", "Key", "values_of"]
 
@@ -68,6 +69,12 @@ def _is_share(value: Any) -> bool:
 _TRUTH: Final = ("true or false", _is_truth)
 _INTERVAL: Final = ('an interval such as "0-999"', _is_interval)
 
+
+def _changing(word: str, expected: str, check: Callable[[Any], bool], more: str = "") -> Key:
+    """A key that says of a workload what a word of its name could."""
+    return Key("change", expected, check, f"{FILE_WORDS[word].meaning.removesuffix('.')}{more}.")
+
+
 KEYS: Final[Mapping[str, Key]] = {
     "workload": Key(
         "input",
@@ -81,27 +88,17 @@ KEYS: Final[Mapping[str, Key]] = {
         "SimGrid's file, or a number of equal hosts; as many as the workload is made for unless told otherwise.",
     ),
     "events": Key("input", "a file", _is_text, "A file of external events."),
-    "jobs": Key("change", *_INTERVAL, "Which jobs of the workload, by their numbers; of a model, how many."),
-    "time": Key("change", *_INTERVAL, "Which jobs of the workload, by when they are submitted, in seconds."),
-    "shift": Key("change", *_TRUTH, "Whether times are counted from the first of these jobs."),
-    "larger": Key(
-        "change", *_TRUTH, "Of a log: whether the larger one of the requested and allocated processors counts."
-    ),
-    "runtime_limits": Key("change", *_TRUTH, "Of a log: whether run times limit jobs without a requested time."),
-    "weeks": Key(
-        *("change", '"shuffled" or "resampled"', lambda value: value in ("shuffled", "resampled")),
-        "The weeks of the workload in another order, or drawn, by the seed.",
-    ),
-    "period": Key(
-        "change", "seconds > 0", _is_positive, "What counts as a week, for weeks; 604800 unless told otherwise."
-    ),
-    "load": Key("change", "a number > 0", _is_positive, "By how much faster jobs come; of a model, the load itself."),
-    "badness": Key(
-        *("change", "a number >= 0", lambda value: _is_number(value) and value >= 0),
-        "Walltimes are drawn up to 1 + this times as long as jobs run, by the seed.",
-    ),
-    "walltimes": Key("change", "a number > 0", _is_positive, "By how much longer walltimes are."),
-    "seed": Key("change", "an integer >= 0", _is_natural, 'Of all that is drawn by chance; "0-9" are ten of them.'),
+    "jobs": _changing("jobs", *_INTERVAL, "; of a model, how many"),
+    "time": _changing("time", *_INTERVAL),
+    "shift": _changing("shift", *_TRUTH),
+    "larger": _changing("larger", *_TRUTH),
+    "runtime_limits": _changing("runtime-limits", *_TRUTH),
+    "weeks": _changing("weeks", '"shuffled" or "resampled"', lambda value: value in ("shuffled", "resampled")),
+    "period": _changing("period", "seconds > 0", _is_positive),
+    "load": _changing("load", "a number > 0", _is_positive, "; of a model, the load itself"),
+    "badness": _changing("badness", "a number >= 0", lambda value: _is_number(value) and value >= 0),
+    "walltimes": _changing("walltimes", "a number > 0", _is_positive),
+    "seed": _changing("seed", "an integer >= 0", _is_natural, '; "0-9" are ten of them'),
     "init": Key(
         "option", "a text", _is_text, 'The initialization data of the scheduler; "{seed}" in it is the seed of the run.'
     ),

@@ -13,9 +13,14 @@ from support import ROOT
 sys.path.append(str(ROOT / "tools"))
 pytest.importorskip("sphinx", reason="the extra docs")
 
-from handbook import commands, rules
+from handbook import catalogues, commands, rules
 from handbook.markdown import definitions, prose
 from handbook.pages import completed
+
+from batprotocol.policies.names import PARTS
+from batprotocol.simulator import METRICS
+from batprotocol.simulator.inputs.names import FILE_WORDS, MODEL_WORDS
+from batprotocol.studies import KEYS
 
 WITHOUT_ENGINE = True
 
@@ -57,6 +62,29 @@ def test_a_command_is_told_with_all_its_options() -> None:
     assert "batproto at [OPTIONS] RUN SECONDS" in told
     assert "`--json`\n: Print JSON." in told
     assert "Examples:\n\n```text\nbatproto at run.tar.xz 3600\n" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "things"),
+    [
+        ("reference/policies", [part.name for part in PARTS.values()]),
+        ("reference/metrics", list(METRICS)),
+        ("reference/workloads", [*FILE_WORDS, *MODEL_WORDS]),
+        ("reference/studies", list(KEYS)),
+    ],
+)
+def test_what_has_a_name_is_on_its_page(name: str, things: list[str]) -> None:
+    generated = page(name)
+    missing = [each for each in things if not re.search(rf"`{each}[`=]", generated)]
+    assert not missing, f"docs/{name}.md has no `generated:` marker for {missing}"
+
+
+def test_metrics_lead_to_their_headings() -> None:
+    found = targets("reference/metrics")
+    assert all(found[anchor] == 1 for _, anchor in catalogues.metric_names().values())
+    told = catalogues.metrics("", "jobs")
+    assert "### Bounded slowdown\n\n`mean_bounded_slowdown`, `median_bounded_slowdown`" in told
+    assert "Less is better. Source: D. G. Feitelson and L. Rudolph, JSSPP 1998." in told
 
 
 def test_sentences_of_the_code_become_markdown() -> None:

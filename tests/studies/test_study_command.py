@@ -19,7 +19,7 @@ from processes import BATPROTO, ENVIRONMENT, batproto
 from support import ROOT
 
 from batprotocol.errors import StudyError
-from batprotocol.studies import KEYS, Store, Study
+from batprotocol.studies import Store, Study
 
 WITHOUT_ENGINE = True
 
@@ -192,12 +192,6 @@ def test_what_the_handbook_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert {run.axes["workload"] for run in runs} == {"KTH"}
     (block,) = re.findall(r"^```python\n(.*?)^```", DOCS, re.MULTILINE | re.DOTALL)
     exec(compile(block, "<handbook>", "exec"), {})
-
-
-def test_the_handbook_names_all_keys() -> None:
-    table = re.findall(r"^\| (`[^|]*`) \|", DOCS, re.MULTILINE)
-    named = {name for cell in table for name in re.findall(r"`(\w+)`", cell)}
-    assert set(KEYS) <= named
 
 
 def test_a_name_that_is_no_file() -> None:

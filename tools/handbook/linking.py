@@ -13,13 +13,14 @@ from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import make_refnode
 
-from handbook import commands, rules
+from handbook import catalogues, commands, rules
 
 __all__ = ["SOURCES", "Names", "targets"]
 
 SOURCES: Final[list[Callable[[], Mapping[str, tuple[str, str]]]]] = [
     rules.names,
     commands.names,
+    catalogues.metric_names,
 ]
 """What gives names, each with the page that it leads to and the anchor there (else "")."""
 
@@ -34,7 +35,7 @@ def targets() -> dict[str, tuple[str, str]]:
 
 
 class Names(SphinxPostTransform):
-    """Makes links of names, but on the page that they lead to, in headings, and in what is a link already."""
+    """Makes links of names, but at the place that they lead to, in headings, and in what is a link already."""
 
     default_priority = 400
 
@@ -51,7 +52,8 @@ class Names(SphinxPostTransform):
                 parent = parent.parent
             if any(isinstance(each, nodes.reference | nodes.title) for each in above):
                 continue
-            if page == self.env.docname and not anchor:
+            sections = {id for each in above if isinstance(each, nodes.section) for id in each["ids"]}
+            if page == self.env.docname and (not anchor or anchor in sections):
                 continue
             builder = self.env._app.builder if hasattr(self.env, "_app") else self.app.builder
             literal.replace_self(make_refnode(builder, self.env.docname, page, anchor or None, literal.deepcopy()))

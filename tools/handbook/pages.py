@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
-from handbook import commands, rules
+from handbook import catalogues, commands, rules
 
 __all__ = ["GENERATORS", "Page", "complete", "completed", "outdated"]
 
@@ -31,8 +31,13 @@ GENERATORS: Final[Mapping[str, Callable[[Page, str], str]]] = {
     "fast-routes": lambda page, argument: "",
     "command": commands.command,
     "commands": commands.commands,
+    "metrics": catalogues.metrics,
+    "policies": catalogues.policies,
     "rules": rules.rules,
+    "study-failures": catalogues.failures,
+    "study-keys": catalogues.keys,
     "subcommands": commands.subcommands,
+    "workload-words": catalogues.words,
 }
 """What makes each generated part: Markdown, for a page and the argument of the marker (else "")."""
 

@@ -10,7 +10,7 @@ import math
 import os
 from collections.abc import Callable, Mapping, MutableMapping
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 
 from batprotocol.errors import InputError, shown
@@ -28,7 +28,25 @@ from batprotocol.simulator.inputs.swf import read_swf
 from batprotocol.simulator.inputs.windows import window
 from batprotocol.simulator.inputs.workload import Workload
 
-__all__ = ["named_workload"]
+__all__ = ["FILE_WORDS", "MODEL_WORDS", "Word", "named_workload"]
+
+
+class Word(NamedTuple):
+    """What may be said behind the `?` of a name.
+
+    Args:
+        value: what stands behind its `=`, as people are shown it.
+        convert: makes a value of that. ValueError or KeyError if it is none.
+        meaning: what it is, as a sentence.
+        function: what does it, by the name that `batprotocol.simulator` has for it; "" where that is no function.
+        source: where that comes from, or "".
+    """
+
+    value: str
+    convert: Callable[[str], Any]
+    meaning: str
+    function: str = ""
+    source: str = ""
 
 
 def named_workload(
@@ -64,14 +82,14 @@ def named_workload(
     """
     path, mark, query = text.partition("?")
     if path.startswith("lublin:") and not os.path.exists(text):
-        given = _options(text, query, _LUBLIN)
+        given = _options(text, query, MODEL_WORDS)
         walltimes: dict[str, Any] = {key: given.pop(key) for key in ("badness", "walltimes") if key in given}
         hosts = _converted(text, "hosts", path.partition(":")[2], int)
         drawn = lublin_workload(hosts, given.pop("jobs", 1000), name=name, **given)
         return _with_walltimes(drawn, walltimes, given.get("seed", 0))
     if not mark or os.path.exists(text):
         path, query = text, ""
-    given = _options(text, query, _FILE)
+    given = _options(text, query, FILE_WORDS)
     options = {_SWF[key]: given[key] for key in sorted(_SWF.keys() & given.keys())}
     if options and not is_log(path):
         raise InputError(f"{shown(text)}: {' and '.join(sorted(_SWF))} are for logs (.swf, .swf.gz)")
@@ -137,36 +155,68 @@ def _weeks(text: str) -> Callable[..., Workload]:
     return {"shuffled": shuffled_weeks, "resampled": resampled_weeks}[text]
 
 
-_WALLTIMES: Final[Mapping[str, Callable[[str], Any]]] = {"badness": float, "walltimes": float}
-_LUBLIN: Final[Mapping[str, Callable[[str], Any]]] = {
-    "jobs": int,
-    "seed": int,
-    "load": float,
-    "estimates": _yes,
+_CHANCE: Final = Word("N", int, "The seed of all that is drawn by chance; 0 unless told otherwise.")
+_WALLTIMES: Final[Mapping[str, Word]] = {
+    "badness": Word(
+        *("F", float, "Walltimes are drawn between the run time and 1 + this times as much."),
+        *("estimated_walltimes", "the f-model of A. W. Mu'alem and D. G. Feitelson, TPDS 2001"),
+    ),
+    "walltimes": Word("FACTOR", float, "Walltimes are this times as long.", "scaled_walltimes"),
+}
+FILE_WORDS: Final[Mapping[str, Word]] = {
+    "jobs": Word(
+        *(
+            "FIRST-LAST",
+            partial(_interval, convert=int),
+            "The jobs of these numbers, from 0 on, of those that can run.",
+        ),
+        "window",
+    ),
+    "time": Word(
+        *("BEGIN-END", partial(_interval, convert=float), "The jobs that are submitted then, in seconds."), "window"
+    ),
+    "shift": Word("yes", _yes, "Whether times are counted from the first of these jobs.", "window"),
+    "larger": Word(
+        *("yes", _yes, "Of a log: whether the larger one of the requested and allocated processors counts."), "read_swf"
+    ),
+    "runtime-limits": Word(
+        *("yes", _yes, "Of a log: whether the run time is the walltime where no time was requested."), "read_swf"
+    ),
+    "weeks": Word(
+        "shuffled, resampled",
+        _weeks,
+        "The weeks in another order, in which jobs keep their day and hour; or drawn, some of them several times.",
+        "shuffled_weeks, resampled_weeks",
+        "N. Zakay and D. G. Feitelson, CCPE 2014",
+    ),
+    "period": Word("SECONDS", float, "What counts as a week, for weeks; 604800 unless told otherwise."),
+    "seed": _CHANCE,
+    "load": Word("FACTOR", float, "By how much faster jobs come.", "scaled_load"),
     **_WALLTIMES,
 }
-_FILE: Final[Mapping[str, Callable[[str], Any]]] = {
-    "jobs": partial(_interval, convert=int),
-    "time": partial(_interval, convert=float),
-    "shift": _yes,
-    "larger": _yes,
-    "runtime-limits": _yes,
-    "weeks": _weeks,
-    "period": float,
-    "seed": int,
-    "load": float,
+"""What may be said of a file, in the order in which it is done."""
+MODEL_WORDS: Final[Mapping[str, Word]] = {
+    "jobs": Word("N", int, "How many jobs; 1000 unless told otherwise.", "lublin_workload"),
+    "seed": _CHANCE,
+    "load": Word("X", float, "The load that times are scaled to.", "lublin_workload"),
+    "estimates": Word(
+        *("no", _yes, "Whether walltimes are longer than run times, as people estimate them."),
+        *("lublin_workload", "D. Tsafrir, Y. Etsion and D. G. Feitelson, JSSPP 2005"),
+    ),
     **_WALLTIMES,
 }
+"""What may be said of the model of U. Lublin and D. G. Feitelson (JPDC 2003), `lublin:HOSTS`."""
+
 _SWF: Final = {"larger": "larger", "runtime-limits": "runtime_limits"}
 
 
-def _options(text: str, query: str, known: Mapping[str, Callable[[str], Any]]) -> dict[str, Any]:
+def _options(text: str, query: str, known: Mapping[str, Word]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in parse_qsl(query, keep_blank_values=True):
-        convert = known.get(key)
-        if convert is None or key in found:
+        word = known.get(key)
+        if word is None or key in found:
             raise InputError(f"{shown(text)}: expected {', '.join(known)}, each once at most, got {shown(key)}")
-        found[key] = _converted(text, key, value, convert)
+        found[key] = _converted(text, key, value, word.convert)
     if query and not found:
         raise InputError(f"{shown(text)}: expected {', '.join(known)}, with values, got {shown(query)}")
     return found

@@ -1,0 +1,120 @@
+"""Tables of what has names in simulations and studies: policies, metrics, words of workloads, keys, failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from typing import Final
+
+from batprotocol.policies.names import KINDS, PARTS
+from batprotocol.simulator import METRICS
+from batprotocol.simulator.inputs.names import FILE_WORDS, MODEL_WORDS
+from batprotocol.simulator.results.catalogue import Metric
+from batprotocol.studies.keys import KEYS
+from batprotocol.studies.outcomes import KINDS as FAILURES
+from handbook.markdown import code, prose, table, target
+
+__all__ = ["failures", "keys", "metric_names", "metrics", "policies", "words"]
+
+_KEY_KINDS: Final[Mapping[str, str]] = {
+    "input": "What is run",
+    "change": "What is made of the workload",
+    "option": "How it is simulated",
+    "metrics": "What is measured",
+}
+_WORDS: Final = {"files": FILE_WORDS, "model": MODEL_WORDS}
+_METRICS_PAGE: Final = "reference/metrics"
+
+
+def policies(page: str, kind: str) -> str:
+    """The parts of policies of a kind."""
+    assert kind in KINDS
+    rows = (
+        (
+            code(f"{part.name}={part.options}") if part.options else code(part.name),
+            prose(part.sentence),
+            prose(part.source),
+        )
+        for part in PARTS.values()
+        if part.kind == kind
+    )
+    return _without_empty(("name", "what it does", "source"), rows)
+
+
+def words(page: str, which: str) -> str:
+    """What may be said behind the `?` of a workload's name: of `files` or of the `model`."""
+    rows = (
+        (
+            ", ".join(code(f"{name}={value}") for value in word.value.split(", ")),
+            prose(word.meaning),
+            ", ".join(map(code, word.function.split(", "))) if word.function else "",
+            prose(word.source),
+        )
+        for name, word in _WORDS[which].items()
+    )
+    return _without_empty(("behind the `?`", "what it is", "in Python", "source"), rows)
+
+
+def keys(page: str, argument: str) -> str:
+    """The keys of studies, a table for each kind of them."""
+    assert {key.kind for key in KEYS.values()} == _KEY_KINDS.keys()
+    parts = []
+    for kind, title in _KEY_KINDS.items():
+        rows = [(code(name), prose(key.expected), prose(key.meaning)) for name, key in KEYS.items() if key.kind == kind]
+        parts += [f"### {title}", table(("key", "value", "what it is"), rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def failures(page: str, argument: str) -> str:
+    """Why runs of studies fail."""
+    return table(("kind", "what happened"), ((code(kind), prose(meaning)) for kind, meaning in FAILURES.items())) + "\n"
+
+
+def _family(metric: Metric) -> str:
+    """What metrics that are statistics of the same have in common: `bounded_slowdown`."""
+    return metric.path.partition(".")[0]
+
+
+def _anchor(family: str) -> str:
+    return f"metric-{family.replace('_', '-')}"
+
+
+def _anchor(family: str) -> str:
+    return f"metric-{family.replace('_', '-')}"
+
+
+def metric_names() -> Mapping[str, tuple[str, str]]:
+    """The place of each metric by its name."""
+    return {name: (_METRICS_PAGE, _anchor(_family(metric))) for name, metric in METRICS.items()}
+
+
+def metrics(page: str, which: str) -> str:
+    """The metrics of `jobs`, each with all its statistics, those `statistics`, or the metrics of the `machine`."""
+    families = [(name, list(found)) for name, found in groupby(METRICS.values(), _family)]
+    if which == "statistics":
+        of_jobs = next(found for _, found in families if len(found) > 1)
+        rows = [(code(each.name.partition("_")[0]), prose(each.definition.rpartition("; ")[2])) for each in of_jobs]
+        return table(("statistic", "what it says"), rows) + "\n"
+    assert which in {"jobs", "machine"}
+    return "\n\n".join(_metric(name, found) for name, found in families if (len(found) > 1) == (which == "jobs")) + "\n"
+
+
+def _metric(name: str, found: list[Metric]) -> str:
+    first = found[0]
+    several = len(found) > 1
+    definition = first.definition.rpartition("; ")[0] if several else first.definition
+    facts = [f"{prose(definition[:1].upper() + definition[1:])}."]
+    facts += [f"In {first.unit}."] if first.unit else []
+    facts += [f"{first.better.capitalize()} is better."] if first.better else []
+    facts += [f"Source: {prose(first.source)}."] if first.source else []
+    title = first.label.split(" ", 1)[1] if several else first.label
+    parts = [f"{target(_anchor(name))}\n### {title[:1].upper()}{title[1:]}"]
+    parts.append(", ".join(code(each.name) for each in found))
+    return "\n\n".join([*parts, " ".join(facts)])
+
+
+def _without_empty(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """A table without those columns in which no row has anything."""
+    found = list(rows)
+    kept = [number for number in range(len(heads)) if any(row[number] for row in found)]
+    return table([heads[number] for number in kept], ([row[number] for number in kept] for row in found)) + "\n"
