@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sysconfig
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,13 +22,16 @@ __all__ = ["EXTRAS", "PROGRAMS", "VARIABLE", "find", "folder_of", "lacking", "mi
 
 
 class _Program(NamedTuple):
-    """Where a program or header is, besides on the PATH, and Debian's packages that bring it, or what pip installs."""
+    """Where a program or a file is, besides on the PATH, and Debian's packages that bring it, or what pip installs."""
 
     packages: str = ""
     folders: tuple[str, ...] = ()
     is_server: bool = True
     pip: str = ""
+    file: str = ""
 
+
+_PYTHON: Final = sysconfig.get_python_version()
 
 PROGRAMS: Final = {
     "chromium": _Program("chromium"),
@@ -41,6 +45,12 @@ PROGRAMS: Final = {
     "dot": _Program("graphviz", is_server=False),
     "flatc": _Program("flatbuffers-compiler", is_server=False),
     "g++": _Program("g++", is_server=False),
+    "libpython": _Program(
+        f"libpython{_PYTHON}",
+        (str(sysconfig.get_config_var("LIBDIR")),),
+        is_server=False,
+        file=f"libpython{_PYTHON}.so*",
+    ),
     "nlohmann/json.hpp": _Program("nlohmann-json3-dev", ("/usr/include",), is_server=False),
     "openssl": _Program("openssl", is_server=False),
     "pybatsim": _Program(is_server=False, pip="pybatsim==3.2.1"),
@@ -93,7 +103,7 @@ def _found(name: str) -> str | None:
     found = shutil.which(name)
     if found:
         return found
-    numbered = [each for pattern in program.folders for each in Path("/").glob(f"{pattern[1:]}/{name}")]
+    numbered = [each for pattern in program.folders for each in Path("/").glob(f"{pattern[1:]}/{program.file or name}")]
     return str(max(numbered, key=_version)) if numbered else None
 
 
