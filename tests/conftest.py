@@ -62,6 +62,7 @@ LONG = (
     "edc/test_embedded_faults.py",
     "fast/test_fast_coschedule.py",
     "fast/test_fast_storm.py",
+    "handbook/test_notebook.py",
     "handbook/test_pages.py",
     "handbook/test_site.py",
     "house/test_linear_time.py",

@@ -29,6 +29,14 @@ rows = [PlainRow({"scheduler": name, "seed": n}, {"utilisation": 0.5 + n / 10}) 
 table(rows, metric="utilisation")
 """,
     """
+from batprotocol.studies.comparing import compare, plot_lines, read_schedule
+plot_lines(rows, x="seed", metric="utilisation")
+""",
+    """
+simulate(EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, named("easy")(), output="easy/")
+compare(read_schedule("easy"), read_schedule("easy"))
+""",
+    """
 from batprotocol.studies import Row, Rows
 Rows([Row(key="a", axes={"scheduler": name}, state="done", metrics={"utilisation": 0.5}) for name in names * 15])
 """,
@@ -41,29 +49,22 @@ result.to_pandas().groupby("final_state").size()
 @pytest.mark.slow
 def test_a_notebook(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     import nbformat
-    from jupyter_client.kernelspec import KernelSpec
-    from jupyter_client.manager import KernelManager
-    from nbclient import NotebookClient
-
-    class Here(KernelManager):
-        """A kernel of this very Python."""
-
-        @property
-        def kernel_spec(self) -> KernelSpec:
-            command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-            return KernelSpec(argv=command, language="python")
+    import notebooks
 
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path))
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
-    NotebookClient(notebook, timeout=120, kernel_manager_class=Here).execute()
+    notebooks.run(notebook, tmp_path)
     shown: list[Any] = [cell["outputs"][-1]["data"] for cell in notebook.cells]
     assert "250 (240 succeeded" in shown[0]["text/html"]
     assert shown[0]["text/plain"].startswith("<Result of 250 jobs")
     assert "&lt;img src=x onerror=alert(1)&gt;" in shown[1]["text/html"]
     assert "<img" not in shown[1]["text/html"]
-    assert "&lt;img src=x onerror=alert(1)&gt;" in shown[2]["text/html"]
-    assert "10 more" in shown[2]["text/html"]
-    assert "COMPLETED_SUCCESSFULLY" in shown[3]["text/plain"]
+    assert shown[1]["text/plain"] == "<Table of utilisation: 2 x 1 means>"
+    assert shown[2]["image/png"]
+    assert shown[3]["text/plain"] == "<Comparison of easy and easy: 250 jobs, of which 0 are not scheduled alike>"
+    assert "&lt;img src=x onerror=alert(1)&gt;" in shown[4]["text/html"]
+    assert "10 more" in shown[4]["text/html"]
+    assert "COMPLETED_SUCCESSFULLY" in shown[5]["text/plain"]
 
 
 @pytest.fixture(scope="module")

@@ -38,7 +38,7 @@ def _policy(name: str) -> type[Scheduler]:
 
 def is_policy(target: str) -> bool:
     """Whether this is to be the name of a policy, right or wrong: it looks like neither a file nor a class in one."""
-    return bool(target) and not any(each in target for each in (":", "/", os.sep, ".py")) and not os.path.exists(target)
+    return bool(target) and not any(each in target for each in (":", "/", os.sep, ".py")) and not os.path.isfile(target)
 
 
 def as_file(target: str) -> str:

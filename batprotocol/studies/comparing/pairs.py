@@ -159,6 +159,9 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
             rows.append([Entry(pair.name), Entry(gain), *(Entry(_span(row)) for row in (pair.one, pair.other))])
         return Grid([header, "ends later by [s]", *(f"{name} [s]" for name in self.names)], rows)
 
+    def __repr__(self) -> str:
+        return f"<Comparison of {' and '.join(self.names)}: {self.facts()[0]}>"
+
     def _repr_html_(self) -> str:
         parts = [as_html(self.metrics_grid()), *(f"<p>{html.escape(fact)}</p>" for fact in self.facts())]
         for header, pairs in (("gained most", self.gained_most(5)), ("lost most", self.lost_most(5))):

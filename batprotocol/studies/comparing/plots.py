@@ -41,8 +41,6 @@ _COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 _DASHES: Final[tuple[Any, ...]] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (7, 2, 1, 2)))
 _HATCHES: Final = ("", "//", "\\\\", "..", "xx", "--", "++", "oo")
-_SIZE: Final = (6.0, 3.7)
-"""Inches: printed over one column of a paper, its texts are still legible."""
 _DOTS: Final = 200
 _MOST_STEPS: Final = 2000
 """Of so many steps, no eye sees each."""
@@ -52,22 +50,6 @@ _FEW_POWERS: Final = 1000
 _THOUSANDS: Final = 10_000
 _LINE: Final = 72
 """Characters of a legend that fit above a plot."""
-_STYLE: Final[Any] = {
-    "font.size": 11,
-    "axes.labelsize": 12,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#DDDDDD",
-    "grid.linewidth": 0.7,
-    "axes.axisbelow": True,
-    "legend.title_fontsize": 10,
-    "lines.linewidth": 1.8,
-    "lines.markersize": 6,
-    "svg.hashsalt": "batprotocol",  # the same plot is the same file
-    "svg.fonttype": "path",
-    "pdf.fonttype": 42,
-}
 
 
 def plot_lines(
@@ -281,10 +263,12 @@ def save_plot(figure: Figure, path: str | os.PathLike[str]) -> None:
     format = expect_plots(name)
     import matplotlib
 
+    from batprotocol.studies.comparing.figures import STYLE
+
     metadata = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None, "Producer": None}}[
         format
     ]
-    with matplotlib.rc_context(_STYLE), naming(name):
+    with matplotlib.rc_context(STYLE), naming(name):
         figure.savefig(name, format=format, dpi=_DOTS, metadata=metadata)
 
 
@@ -308,11 +292,12 @@ def _canvas() -> tuple[Figure, Any]:
     """A figure and its axes."""
     try:
         import matplotlib
-        from matplotlib.figure import Figure
+
+        from batprotocol.studies.comparing.figures import STYLE, Plot
     except ImportError:
         raise PackageMissing(_MISSING) from None
-    with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=_SIZE, layout="constrained")
+    with matplotlib.rc_context(STYLE):
+        figure = Plot()
         return figure, figure.add_subplot()
 
 

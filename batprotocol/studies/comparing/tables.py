@@ -168,6 +168,11 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         }
         return formats.as_json(told)
 
+    def __repr__(self) -> str:
+        of = ", ".join(dict.fromkeys(metric.name for metric in self.metrics))
+        cells = "means" if self.baseline is None else f"differences to {self.baseline}"
+        return f"<Table of {of}: {len(self.rows)} x {len(self.columns)} {cells}>"
+
     def _repr_html_(self) -> str:
         return formats.as_html(self.grid())
 
