@@ -22,7 +22,8 @@ class EDCRequestedSimulationFeatures(Value, frozen=True, kw_only=True):
     Args:
         dynamic_registration: jobs and profiles can be registered; a `FinishRegistrationEvent` is then due, without
             which the simulation cannot end.
-        profile_reuse: any profile can be used by registered jobs; otherwise one may be gone once its last job is done.
+        profile_reuse: any profile can be used by registered jobs; otherwise Batsim forgets one when the first job that
+            has it has ended (the schema's comment says the last one).
         acknowledge_dynamic_jobs: registered jobs come back in a `JobSubmittedEvent`.
         forward_profiles_on_job_submission: `JobSubmittedEvent.profile` is given.
         forward_profiles_on_jobs_killed: `JobsKilledEvent.profiles` is given.
