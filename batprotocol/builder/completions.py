@@ -17,11 +17,16 @@ from batprotocol import model
 from batprotocol.builder import fields
 from batprotocol.errors import BuilderError, shown
 
-__all__ = ["completed"]
+__all__ = ["asked", "completed"]
 
 _Completion: TypeAlias = Callable[[Any, str], Any]
 
 _SPREAD: Final = model.PredefinedExecutorPlacementStrategy.SpreadOverHostsFirst
+
+
+def asked(kind: type, name: str) -> _Completion | None:
+    """The function of `fields` that a field of a type has to pass beyond its type, if the tables name one."""
+    return _BY_FIELD[kind, name] if (kind, name) in _BY_FIELD else _BY_NAME.get(name)
 
 
 def completed(event: model.Event) -> Any:

@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
-from handbook import catalogues, commands, rules
+from handbook import catalogues, commands, events, rules
 
 __all__ = ["GENERATORS", "Page", "complete", "completed", "outdated"]
 
@@ -21,13 +21,13 @@ Page = str
 """The name of a page: its path in `docs/` without the suffix, such as `reference/events/JobsKilledEvent`."""
 
 GENERATORS: Final[Mapping[str, Callable[[Page, str], str]]] = {
-    "event": lambda page, argument: "",
-    "event-history": lambda page, argument: "",
-    "event-rules": lambda page, argument: "",
-    "events": lambda page, argument: "",
-    "example": lambda page, argument: "",
-    "fields": lambda page, argument: "",
-    "thing": lambda page, argument: f"## {argument}\n",
+    "event": events.event,
+    "event-history": events.event_history,
+    "event-rules": events.event_rules,
+    "events": events.events,
+    "example": events.example,
+    "fields": events.event_fields,
+    "thing": events.thing,
     "fast-routes": lambda page, argument: "",
     "command": commands.command,
     "commands": commands.commands,

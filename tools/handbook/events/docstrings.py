@@ -1,0 +1,58 @@
+"""What docstrings say: what a class is, what each of its fields means, what each member of an enum is."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+from batprotocol import model
+from batprotocol.model import enums
+
+__all__ = ["meanings", "members", "said", "sentence"]
+
+_ARGUMENT: Final = re.compile(r"^    (\w+): (.*?)(?=^    \w|^\S|\Z)", re.MULTILINE | re.DOTALL)
+_SPEAKER: Final = re.compile(r"^(Batsim|Decision component): ")
+
+
+def said(kind: type[Any]) -> str:
+    """The first paragraph of a class's docstring, in one line."""
+    return " ".join((inspect.getdoc(kind) or "").partition("\n\n")[0].split())
+
+
+def sentence(kind: type[Any]) -> str:
+    """The same of an event, without who says it."""
+    text = _SPEAKER.sub("", said(kind))
+    return text[:1].upper() + text[1:]
+
+
+@cache
+def meanings(kind: type[Any]) -> Mapping[str, str]:
+    """What each field of a class means, one line each, as its docstring has it."""
+    text = inspect.getdoc(kind) or ""
+    _, _, arguments = text.partition("Args:\n")
+    return {found[1]: " ".join(found[2].split()) for found in _ARGUMENT.finditer(arguments)}
+
+
+@cache
+def _members() -> Mapping[str, Mapping[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for each in ast.parse(inspect.getsource(enums)).body:
+        if isinstance(each, ast.ClassDef) and issubclass(getattr(enums, each.name), model.ProtocolEnum):
+            told = found[each.name] = {}
+            for member, text in zip(each.body, each.body[1:], strict=False):
+                if (
+                    isinstance(member, ast.Assign)
+                    and isinstance(text, ast.Expr)
+                    and isinstance(text.value, ast.Constant)
+                ):
+                    told[member.targets[0].id] = " ".join(str(text.value.value).split())
+    return found
+
+
+def members(enum: str) -> Mapping[str, str]:
+    """What each member of an enum means, of those that say so."""
+    return _members().get(enum, {})

@@ -1,0 +1,109 @@
+"""What is told of an event at once: what it is, who says it and when, and what it is in Python."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from typing import Any, Final
+
+from batprotocol import model
+from batprotocol.builder import MessageBuilder
+from batprotocol.conversation.automaton import HOSTS, JOBS, REGISTRATION, Phase
+from batprotocol.conversation.events import EVENTS as ROWS
+from batprotocol.edc.scheduler import METHODS
+from handbook.events import history
+from handbook.events.calls import method_of
+from handbook.events.docstrings import sentence
+from handbook.events.markdown import code, code_events, listed, prose, rows
+from handbook.events.places import EVENTS, event_of
+
+__all__ = ["event", "events"]
+
+_SPEAKERS: Final = {model.BATSIM_TO_EDC: "Batsim", model.EDC_TO_BATSIM: "the decision component"}
+_ANSWERED: Final = re.compile(r"(?:Answered by|Answers) an? `(\w+)`|, an? `(\w+)` answers")
+_AUTOMATA: Final[tuple[tuple[str, Mapping[Any, Mapping[Any, Any]]], ...]] = (
+    ("A job", JOBS),
+    ("A host", HOSTS),
+    ("Registration", REGISTRATION),
+)
+_CONVERSATION: Final = "../../explanation/conversation.md"
+
+
+def event(page: str, argument: str) -> str:
+    """What comes right under the title of the page of an event."""
+    kind = event_of(page)
+    return f"{prose(sentence(kind))}\n\n{rows(_rows(kind))}"
+
+
+def _rows(kind: type[model.Event]) -> Iterator[tuple[str, str]]:
+    yield "Said by", next(speaker for kinds, speaker in _SPEAKERS.items() if kind in kinds)
+    yield "When", f"{_phases(kind)} ([phases]({_CONVERSATION}#the-phases))"
+    for what, automaton in _AUTOMATA:
+        steps = [(state, there[kind]) for state, there in automaton.items() if kind in there]
+        if steps:
+            yield what, f"{_steps(steps)} ([drawn]({_CONVERSATION}))"
+    answer, asks = _answer(kind), [each for each in EVENTS.values() if _answer(each) == kind.__name__]
+    if answer:
+        yield "Answered by", code(answer)
+    if asks:
+        yield "Answers", listed(code(each.__name__) for each in asks)
+    if kind in METHODS:
+        yield "Scheduler", code(f"Scheduler.{METHODS[kind]}")
+    yield "Builder", code(f"MessageBuilder.{method_of(kind)}") + f", {_signature(kind)}"
+    yield "Since", f"Batsim 5, [schema](../../howto/read-other-schemas.md) of {history.event_age(kind.__name__)}"
+
+
+def _answer(kind: type[model.Event]) -> str:
+    found = _ANSWERED.search(inspect.getdoc(kind) or "")
+    return (found[1] or found[2]) if found else ""
+
+
+_WHEN: Final = {
+    Phase.HELLO: "before anything else",
+    Phase.BEGIN: "in Batsim's first message",
+    Phase.RUN: "while the simulation runs",
+    Phase.STOP: "when a stop was asked for",
+}
+
+
+def _phases(kind: type[model.Event]) -> str:
+    """When it may be said, and what that leads to."""
+    steps = ROWS[kind].steps
+    text = listed([_WHEN[phase] for phase in steps if phase is not Phase.END], "or")
+    if any(to is not phase for phase, to in steps.items()):
+        text += f"; from then on: {listed({code_events(to.meaning): None for to in steps.values()}, 'or')}"
+    return text + ("; in the last reply without effect" if steps.get(Phase.END) is Phase.END else "")
+
+
+def _steps(steps: list[tuple[Enum, Enum]]) -> str:
+    """The steps of an automaton, in words."""
+    told = []
+    for before, after in steps:
+        told.append(f"still {before.meaning}" if before is after else f"{before.meaning} → {after.meaning}")
+    return "; or ".join(told)
+
+
+def _signature(kind: type[model.Event]) -> str:
+    """The arguments of the builder's method, briefly."""
+    signature = inspect.signature(getattr(MessageBuilder, method_of(kind)))
+    names = [
+        each.name if each.default is each.empty else f"{each.name}…"
+        for each in signature.parameters.values()
+        if each.name != "self"
+    ]
+    return f"with {listed(map(code, names))}" if names else "without arguments"
+
+
+def events(page: str, argument: str) -> str:
+    """All events, by who says them, with a sentence each."""
+    parts = []
+    for kinds, speaker in _SPEAKERS.items():
+        lines = [f"## From {speaker}", "", "| event | |", "|---|---|"]
+        for kind in kinds:
+            text = sentence(kind)
+            first = text if len(text) < 110 else text.partition(". ")[0].rstrip(".") + "."
+            lines.append(f"| {code(kind.__name__)} | {prose(first)} |")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,68 @@
+"""What is on which page: the event that a page is called after, and what is generated in the pages of values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from batprotocol._schema.description import SCHEMA
+
+from batprotocol import model
+
+__all__ = ["DOCS", "EVENTS", "anchor", "event_of", "fields_of", "is_hidden", "names", "place"]
+
+DOCS: Final = Path(__file__).resolve().parents[3] / "docs"
+
+EVENTS: Final[Mapping[str, type[model.Event]]] = {
+    each.__name__: each for each in (*model.BATSIM_TO_EDC, *model.EDC_TO_BATSIM)
+}
+"""All events by name, in the order of the schema, Batsim's first."""
+
+_THING: Final = re.compile(r"^<!-- generated: thing (\w+) -->$", re.MULTILINE)
+
+
+def event_of(page: str) -> type[model.Event]:
+    """The event whose page this is."""
+    return EVENTS[page.rpartition("/")[2]]
+
+
+@cache
+def _places() -> Mapping[str, tuple[str, str]]:
+    found = {name: (f"reference/events/{name}", "") for name in EVENTS}
+    for path in sorted((DOCS / "reference" / "values").glob("*.md")):
+        for thing in _THING.findall(path.read_text(encoding="utf-8")):
+            found[thing] = (f"reference/values/{path.stem}", thing.lower())
+    return found
+
+
+def place(name: str) -> tuple[str, str]:
+    """The page, and the anchor there, of an event, table, enum or union."""
+    return _places()[name]
+
+
+def anchor(owner: str, part: str) -> str:
+    """The anchor of a field of a table, or of a member of an enum."""
+    return f"{owner}.{part}"
+
+
+def fields_of(table: str) -> list[str]:
+    """The names of the fields of a table, without the tags of unions."""
+    return [field.name for field in SCHEMA.tables[table].fields if field.type.kind != "utype"]
+
+
+def is_hidden(name: str) -> bool:
+    """Whether it is on the wire only, and Python has something simpler."""
+    return name in SCHEMA.tables and not hasattr(model, name)
+
+
+def names() -> Mapping[str, tuple[str, str]]:
+    """All names that lead somewhere here, with page and anchor."""
+    found = dict(_places())
+    for table in SCHEMA.tables:
+        found |= {f"{table}.{field}": (place(table)[0], anchor(table, field)) for field in fields_of(table)}
+    for enum, row in SCHEMA.enums.items():
+        found |= {f"{enum}.{member}": (place(enum)[0], anchor(enum, member)) for member in row.values}
+    return found

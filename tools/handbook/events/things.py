@@ -1,0 +1,114 @@
+"""What events hold: a section for each table, enum and union."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Final
+
+from batprotocol._schema.description import SCHEMA
+
+from batprotocol import model
+from batprotocol.reflection import Type
+from handbook.events import docstrings
+from handbook.events.examples import value_example
+from handbook.events.fields import field_list
+from handbook.events.history import event_age
+from handbook.events.markdown import code, definitions, listed, prose
+from handbook.events.places import anchor, is_hidden
+
+__all__ = ["thing"]
+
+
+def thing(page: str, name: str) -> str:
+    """The section about a table, an enum or a union."""
+    describe = _enum if name in SCHEMA.enums else _union if name in SCHEMA.unions else _table
+    return "\n".join([f"## {name}", "", *describe(name), ""])
+
+
+@cache
+def _uses() -> Mapping[str, list[str]]:
+    """What has fields of each type, and which unions have each table: `Table.field` and `Union`."""
+    found: dict[str, list[str]] = {}
+    for table in SCHEMA.tables.values():
+        for field in table.fields:
+            used: Type = field.type.element or field.type
+            if used.name and used.kind != "utype":
+                found.setdefault(used.name, []).append(f"{table.name}.{field.name}")
+    for union in SCHEMA.unions.values():
+        for member in union.members:
+            found.setdefault(member, []).append(union.name)
+    return found
+
+
+def _used(name: str) -> Iterator[str]:
+    """Where it is used, and since when there is such a thing."""
+    fields = [use for use in _uses().get(name, ()) if "." in use]
+    unions = [use for use in _uses().get(name, ()) if "." not in use]
+    told = []
+    if unions:
+        told.append(f"a member of the union {listed(map(code, unions))}")
+    if fields:
+        told.append(f"in {listed(map(code, fields))}")
+    told.append(f"since {event_age(name)}")
+    yield f"[{' · '.join(told)}]{{.facts}}"
+    yield ""
+
+
+def _table(name: str) -> Iterator[str]:
+    yield from _used(name)
+    if is_hidden(name):
+        yield _HIDDEN[name]
+    else:
+        yield prose(docstrings.said(getattr(model, name)))
+    yield field_list(name) or "\nIt has no fields.\n"
+    yield value_example(name)
+
+
+_HIDDEN: Final = {
+    "EventAndTimestamp": "What a message lists on the wire: an event and its time. Python hides it: each event has its "
+    "`timestamp` itself.",
+    "KillProgressWrapper": "A table around the union on the wire, as flatbuffers has no vectors of unions. Python "
+    "hides it: there is a `KillProgress` instead.",
+    "PredefinedExecutorPlacementStrategyWrapper": "A table around the enum on the wire, as only tables can be members "
+    "of unions. Python hides it: there is a `PredefinedExecutorPlacementStrategy` instead.",
+    "TemporalTriggerWrapper": "A table around the union on the wire, as only tables can be members of unions. Python "
+    "hides it: there is a `TemporalTrigger` instead.",
+}
+"""What the tables are that Python does not show."""
+
+
+def _enum(name: str) -> Iterator[str]:
+    enum = SCHEMA.enums[name]
+    yield from _used(name)
+    yield prose(docstrings.said(getattr(model, name)))
+    yield ""
+    yield f"On the wire an {enum.kind}, in JSON the name."
+    told = docstrings.members(name)
+    yield definitions(
+        (
+            anchor(name, member),
+            code(member),
+            str(number),
+            prose(told.get(member) or enum.value_docs.get(member, "").replace("\n", " ")),
+        )
+        for member, number in enum.values.items()
+    )
+
+
+def _union(name: str) -> Iterator[str]:
+    union = SCHEMA.unions[name]
+    yield from _used(name)
+    yield f"One of {listed(map(code, union.members), 'or')}."
+    yield ""
+    field = next((use.rpartition(".")[2] for use in _uses().get(name, ()) if "." in use), "")
+    last = union.members[-1]
+    numbers = ", ".join(f"{number} {code(each)}" for number, each in enumerate(union.members, 1))
+    yield (
+        f"On the wire, a number says which: {numbers}. "
+        f'In JSON, it is the name, in a field of its own: `"{field}_type": "{last}"` beside `"{field}": {{…}}`.'
+    )
+    hidden = [each for each in union.members if is_hidden(each)]
+    if hidden:
+        yield ""
+        yield f"In Python, {listed(map(code, hidden))} is hidden: what it holds stands in its place."
