@@ -95,8 +95,11 @@ class CumulativeFunction(ProtocolEnum):
     """How a probe accumulates its measures over time."""
 
     Sum = 0
+    """The sum over time: of power, the energy."""
     Minimum = 1
+    """The smallest measure."""
     Maximum = 2
+    """The largest measure."""
 
 
 class Metrics(ProtocolEnum):
@@ -118,23 +121,34 @@ class BooleanComparisonOperator(ProtocolEnum):
     """How an emission filter compares a measure (left) with its threshold (right)."""
 
     GreaterThan = 0
+    """The measure is greater than the threshold."""
     GreaterThanOrEqual = 1
+    """It is greater, or equal."""
     LessThan = 2
+    """It is less than the threshold."""
     LessThanOrEqual = 3
+    """It is less, or equal."""
 
 
 class TimeUnit(ProtocolEnum):
     """The unit of the integers of a temporal trigger."""
 
     Second = 0
+    """Simulated seconds."""
     Millisecond = 1
+    """Simulated milliseconds."""
 
 
 class HostState(ProtocolEnum):
     """What a host does. In `SimulationBeginsEvent`, Batsim always says IDLE."""
 
     SLEEPING = 0
+    """It is in a sleep state."""
     IDLE = 1
+    """It is on, and computes nothing."""
     COMPUTING = 2
+    """It is on, and computes."""
     SWITCHING_ON = 3
+    """It is on the way from a sleep state to one in which it can compute."""
     SWITCHING_OFF = 4
+    """It is on the way to a sleep state."""

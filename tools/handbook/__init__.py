@@ -9,17 +9,18 @@ that name in `pages`. Inline code that is the name of an event, a rule, a comman
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sphinx.application import Sphinx
-
-from handbook import figures, linking, pages
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 __all__ = ["setup"]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
+    from handbook import figures, linking, pages  # here, as what makes Markdown needs no Sphinx
+
     app.connect("source-read", pages.complete)
     app.connect("env-get-outdated", pages.outdated)
     app.add_post_transform(linking.Names)

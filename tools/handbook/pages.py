@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
-
-from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
-from sphinx.errors import ExtensionError
+from typing import TYPE_CHECKING, Final
 
 from handbook import catalogues, commands, events, rules
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
 __all__ = ["GENERATORS", "Page", "complete", "completed", "outdated"]
 
@@ -50,6 +50,8 @@ def completed(page: Page, text: str) -> str:
     def made(marker: re.Match[str]) -> str:
         name = marker["name"]
         if name not in GENERATORS:
+            from sphinx.errors import ExtensionError
+
             raise ExtensionError(
                 f"{page}: nothing is called {name!r} that can be generated, only {', '.join(GENERATORS)}"
             )

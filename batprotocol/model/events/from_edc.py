@@ -60,7 +60,9 @@ class RejectJobEvent(EventBase, frozen=True, kw_only=True):
 
 
 class ExecuteJobEvent(EventBase, frozen=True, kw_only=True):
-    """Decision component: execute this job on these hosts. Batsim does not check that they are free or enough.
+    """Decision component: execute this job on these hosts. Answered by a `JobCompletedEvent` when it has ended.
+
+    Batsim does not check that the hosts are free or enough.
 
     Args:
         job_id: a submitted job, `workload!job`.
@@ -110,7 +112,8 @@ class RegisterProfileEvent(EventBase, frozen=True, kw_only=True):
 
 
 class RegisterJobEvent(EventBase, frozen=True, kw_only=True):
-    """Decision component: here is a new job.
+    """Decision component: here is a new job. Answered by a `JobSubmittedEvent` if `acknowledge_dynamic_jobs`
+    was requested.
 
     Args:
         job_id: its new name, `workload!job`.
@@ -134,7 +137,7 @@ class FinishRegistrationEvent(EventBase, frozen=True, kw_only=True):
 
 
 class CreateProbeEvent(EventBase, frozen=True, kw_only=True):
-    """Decision component: observe these resources.
+    """Decision component: observe these resources. Answered by a `ProbeDataEmittedEvent` at each emission.
 
     Args:
         probe_id: the name of the probe; not empty, not in use.
@@ -199,7 +202,7 @@ class ResetProbeEvent(EventBase, frozen=True, kw_only=True):
 
 
 class CallMeLaterEvent(EventBase, frozen=True, kw_only=True):
-    """Decision component: call me at this time, or periodically.
+    """Decision component: call me at this time, or periodically. Answered by a `RequestedCallEvent` each time.
 
     Args:
         call_me_later_id: a name that comes back in each `RequestedCallEvent`; not empty.
@@ -226,7 +229,7 @@ class StopCallMeLaterEvent(EventBase, frozen=True, kw_only=True):
 
 
 class EDCHelloEvent(EventBase, frozen=True, kw_only=True):
-    """Decision component: who I am. The one event of its first message.
+    """Decision component: who I am. The one event of its first message. Answered by a `SimulationBeginsEvent`.
 
     Args:
         batprotocol_version: the version of the protocol, for example `0.1.0`.
@@ -248,7 +251,9 @@ class EDCHelloEvent(EventBase, frozen=True, kw_only=True):
 
 
 class ForceSimulationStopEvent(EventBase, frozen=True, kw_only=True):
-    """Decision component: stop the simulation now. Later events of the same message are dropped.
+    """Decision component: stop the simulation now. Answered by a `SimulationEndsEvent`.
+
+    Later events of the same message are dropped.
 
     Args:
         timestamp: when, in simulated seconds.

@@ -15,12 +15,13 @@ from batprotocol.model import enums
 __all__ = ["meanings", "members", "said", "sentence"]
 
 _ARGUMENT: Final = re.compile(r"^    (\w+): (.*?)(?=^    \w|^\S|\Z)", re.MULTILINE | re.DOTALL)
+_END: Final = re.compile(r"^(?:Args:|>>>)", re.MULTILINE)
 _SPEAKER: Final = re.compile(r"^(Batsim|Decision component): ")
 
 
 def said(kind: type[Any]) -> str:
-    """The first paragraph of a class's docstring, in one line."""
-    return " ".join((inspect.getdoc(kind) or "").partition("\n\n")[0].split())
+    """What a class's docstring says before it comes to arguments or examples, in one line."""
+    return " ".join(_END.split(inspect.getdoc(kind) or "", maxsplit=1)[0].split())
 
 
 def sentence(kind: type[Any]) -> str:

@@ -140,13 +140,13 @@ def example(page: str, argument: str) -> str:
             ("Value", "python", written(shown.message, whole=True)),
             ("JSON", "json", shown.message.to_json(indent=2)),
             ("Bytes", "text", hexdump(shown.data)),
-            ("batproto dump", "text", tree_text(shown.name, shown.data, Trees())),
+            ("Dump", "text", tree_text(shown.name, shown.data, Trees())),
         ]
     )
     frame = ""
     if detect(shown.data) == "hello":
         frame = " The first four bytes are the flags of the handshake: 1 for binary, 2 for JSON."
-    return f"## Example\n\n{_origin(kind)}{frame}\n\n{text}"
+    return f"## Example\n\n{_origin(kind)}{frame} Dump is what `batproto dump` prints of it.\n\n{text}"
 
 
 def hexdump(data: bytes) -> str:

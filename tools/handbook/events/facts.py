@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any, Final
 
 from batprotocol import model
-from batprotocol.builder import MessageBuilder
 from batprotocol.conversation.automaton import HOSTS, JOBS, REGISTRATION, Phase
 from batprotocol.conversation.events import EVENTS as ROWS
 from batprotocol.edc.scheduler import METHODS
 from handbook.events import history
 from handbook.events.calls import method_of
-from handbook.events.docstrings import sentence
+from handbook.events.docstrings import said, sentence
 from handbook.events.markdown import code, code_events, listed, prose, rows
 from handbook.events.places import EVENTS, event_of
 
 __all__ = ["event", "events"]
 
 _SPEAKERS: Final = {model.BATSIM_TO_EDC: "Batsim", model.EDC_TO_BATSIM: "the decision component"}
-_ANSWERED: Final = re.compile(r"(?:Answered by|Answers) an? `(\w+)`|, an? `(\w+)` answers")
+_ANSWERED: Final = re.compile(r"Answered by an? `(\w+)`([^.]*)\.")
+_REPLY: Final = re.compile(r" Answered by [^.]*\.")
 _AUTOMATA: Final[tuple[tuple[str, Mapping[Any, Mapping[Any, Any]]], ...]] = (
     ("A job", JOBS),
     ("A host", HOSTS),
@@ -34,7 +33,7 @@ _CONVERSATION: Final = "../../explanation/conversation.md"
 def event(page: str, argument: str) -> str:
     """What comes right under the title of the page of an event."""
     kind = event_of(page)
-    return f"{prose(sentence(kind))}\n\n{rows(_rows(kind))}"
+    return f"{prose(_REPLY.sub('', sentence(kind)))}\n\n{rows(_rows(kind))}"
 
 
 def _rows(kind: type[model.Event]) -> Iterator[tuple[str, str]]:
@@ -44,20 +43,21 @@ def _rows(kind: type[model.Event]) -> Iterator[tuple[str, str]]:
         steps = [(state, there[kind]) for state, there in automaton.items() if kind in there]
         if steps:
             yield what, f"{_steps(steps)} ([drawn]({_CONVERSATION}))"
-    answer, asks = _answer(kind), [each for each in EVENTS.values() if _answer(each) == kind.__name__]
+    (answer, when), asks = _answer(kind), [each for each in EVENTS.values() if _answer(each)[0] == kind.__name__]
     if answer:
-        yield "Answered by", code(answer)
+        yield "Answered by", f"{code(answer)}{when}"
     if asks:
         yield "Answers", listed(code(each.__name__) for each in asks)
     if kind in METHODS:
         yield "Scheduler", code(f"Scheduler.{METHODS[kind]}")
-    yield "Builder", code(f"MessageBuilder.{method_of(kind)}") + f", {_signature(kind)}"
+    yield "Builder", code(f"MessageBuilder.{method_of(kind)}")
     yield "Since", f"Batsim 5, [schema](../../howto/read-other-schemas.md) of {history.event_age(kind.__name__)}"
 
 
-def _answer(kind: type[model.Event]) -> str:
-    found = _ANSWERED.search(inspect.getdoc(kind) or "")
-    return (found[1] or found[2]) if found else ""
+def _answer(kind: type[model.Event]) -> tuple[str, str]:
+    """The event that answers it, and when, as its docstring has it."""
+    found = _ANSWERED.search(said(kind))
+    return (found[1], found[2]) if found else ("", "")
 
 
 _WHEN: Final = {
@@ -81,19 +81,8 @@ def _steps(steps: list[tuple[Enum, Enum]]) -> str:
     """The steps of an automaton, in words."""
     told = []
     for before, after in steps:
-        told.append(f"still {before.meaning}" if before is after else f"{before.meaning} → {after.meaning}")
+        told.append(f"stays {before.meaning}" if before is after else f"{before.meaning} → {after.meaning}")
     return "; or ".join(told)
-
-
-def _signature(kind: type[model.Event]) -> str:
-    """The arguments of the builder's method, briefly."""
-    signature = inspect.signature(getattr(MessageBuilder, method_of(kind)))
-    names = [
-        each.name if each.default is each.empty else f"{each.name}…"
-        for each in signature.parameters.values()
-        if each.name != "self"
-    ]
-    return f"with {listed(map(code, names))}" if names else "without arguments"
 
 
 def events(page: str, argument: str) -> str:
@@ -102,7 +91,7 @@ def events(page: str, argument: str) -> str:
     for kinds, speaker in _SPEAKERS.items():
         lines = [f"## From {speaker}", "", "| event | |", "|---|---|"]
         for kind in kinds:
-            text = sentence(kind)
+            text = _REPLY.sub("", sentence(kind))
             first = text if len(text) < 110 else text.partition(". ")[0].rstrip(".") + "."
             lines.append(f"| {code(kind.__name__)} | {prose(first)} |")
         parts.append("\n".join(lines))

@@ -68,13 +68,14 @@ def _facts(table: str, field: Field) -> Iterator[str]:
         yield f"{least:,} to {most:,}".replace("-", "−")
     if demand in _ASKED:
         yield _ASKED[demand]
-    yield from _absence(table, field)
-    yield ", ".join(history.field_ages(table, field.name))
+    told = list(history.field_ages(table, field.name))
+    yield from (each for each in _absence(table, field) if not any(age.startswith(each) for age in told))
+    yield from told
 
 
 def _type(type_: Type, instead: str = "") -> str:
     if type_.element is not None:
-        return f"list of {_type(type_.element)}"
+        return f"list of {_plural(type_.element)}"
     if type_.kind == "union":
         return f"one of {code(type_.name)}"
     if type_.name.endswith("Wrapper"):
@@ -84,6 +85,11 @@ def _type(type_: Type, instead: str = "") -> str:
         return code(type_.name)
     kinds = {"string": instead or "text", "bool": "true or false"}
     return kinds.get(type_.kind) or f"{'number' if type_.kind.startswith('float') else 'integer'} ({type_.kind})"
+
+
+def _plural(type_: Type) -> str:
+    name, space, rest = _type(type_).partition(" ")
+    return name + ("" if type_.name else "s") + space + rest
 
 
 def _absence(table: str, field: Field) -> Iterator[str]:

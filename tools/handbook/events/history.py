@@ -179,11 +179,10 @@ def event_history(page: str, argument: str) -> str:
 
 
 def _batsim_5(name: str) -> str:
-    text = f"since the [schema](../../howto/read-other-schemas.md) of {event_age(name)}"
+    text = f"number {_numbers(name)} of the union `Event`"
     for to, each in _changes().get(name, ()):
         if each.kind == "renamed":
-            text += f", as {code(each.detail.removeprefix('it was '))} before {to}"
-    text += f"; number {_numbers(name)} of the union `Event`"
+            text += f"; {code(each.detail.removeprefix('it was '))} before {to}"
     gone = list(_gone(name))
     return text + (f"; with {listed(gone)}" if gone else "")
 

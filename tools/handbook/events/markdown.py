@@ -9,7 +9,7 @@ from typing import Final
 __all__ = ["code", "code_events", "definitions", "listed", "prose", "rows", "tabs"]
 
 _EVENT: Final = re.compile(r"\b[A-Z]\w+Event\b")
-_NAME: Final = re.compile(r"(\b[A-Z]\w+Event\b|\b[A-Za-z]+(?:_[A-Za-z]+)+\b)")
+_NAME: Final = re.compile(r"(\b[A-Z]\w+Event\b|\b[A-Za-z]+(?:_[A-Za-z]+)+\b|(?<!\S)--[a-z][a-z-]*)")
 
 
 def code(text: str) -> str:

@@ -59,8 +59,10 @@ def is_hidden(name: str) -> bool:
 
 
 def names() -> Mapping[str, tuple[str, str]]:
-    """All names that lead somewhere here, with page and anchor."""
-    found = dict(_places())
+    """All names that lead somewhere here, with page and anchor; features need not be told whose they are."""
+    features = model.EDCRequestedSimulationFeatures.__name__
+    found = {field: (place(features)[0], anchor(features, field)) for field in fields_of(features)}
+    found |= _places()
     for table in SCHEMA.tables:
         found |= {f"{table}.{field}": (place(table)[0], anchor(table, field)) for field in fields_of(table)}
     for enum, row in SCHEMA.enums.items():

@@ -88,8 +88,8 @@ def _enum(name: str) -> Iterator[str]:
     yield definitions(
         (
             anchor(name, member),
-            code(member),
-            str(number),
+            f"{code(member)} = {number}",
+            "",
             prose(told.get(member) or enum.value_docs.get(member, "").replace("\n", " ")),
         )
         for member, number in enum.values.items()
@@ -98,17 +98,17 @@ def _enum(name: str) -> Iterator[str]:
 
 def _union(name: str) -> Iterator[str]:
     union = SCHEMA.unions[name]
-    yield from _used(name)
-    yield f"One of {listed(map(code, union.members), 'or')}."
-    yield ""
     field = next((use.rpartition(".")[2] for use in _uses().get(name, ()) if "." in use), "")
-    last = union.members[-1]
-    numbers = ", ".join(f"{number} {code(each)}" for number, each in enumerate(union.members, 1))
+    yield from _used(name)
+    yield "One of these, which a number tells on the wire:"
+    yield ""
+    yield from (f"{number}. {code(member)}" for number, member in enumerate(union.members, 1))
+    yield ""
     yield (
-        f"On the wire, a number says which: {numbers}. "
-        f'In JSON, it is the name, in a field of its own: `"{field}_type": "{last}"` beside `"{field}": {{…}}`.'
+        "In JSON, a field of its own tells which by name: "
+        f'`"{field}_type": "{union.members[-1]}"` beside `"{field}": {{…}}`.'
     )
     hidden = [each for each in union.members if is_hidden(each)]
     if hidden:
         yield ""
-        yield f"In Python, {listed(map(code, hidden))} is hidden: what it holds stands in its place."
+        yield f"Python hides {listed(map(code, hidden))}: what it holds stands in its place."
