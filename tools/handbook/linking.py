@@ -22,3 +22,39 @@ SOURCES: Final[list[Callable[[], Mapping[str, tuple[str, str]]]]] = [
     commands.names,
     catalogues.metric_names,
     events.names,
+]
+"""What gives names, each with the page that it leads to and the anchor there (else "")."""
+
+
+@cache
+def targets() -> dict[str, tuple[str, str]]:
+    """All names that are links, with page and anchor. Where two sources have one, the first counts."""
+    found: dict[str, tuple[str, str]] = {}
+    for source in SOURCES:
+        found = {**source(), **found}
+    return found
+
+
+class Names(SphinxPostTransform):
+    """Makes links of names, but at the place that they lead to, in headings, and in what is a link already."""
+
+    default_priority = 400
+
+    def run(self, **arguments: Any) -> None:
+        known = targets()
+        for literal in list(self.document.findall(nodes.literal)):
+            target = known.get(literal.astext())
+            if target is None:
+                continue
+            page, anchor = target
+            above, parent = [], literal.parent
+            while parent is not None:
+                above.append(parent)
+                parent = parent.parent
+            if any(isinstance(each, nodes.reference | nodes.title) for each in above):
+                continue
+            sections = {id for each in above if isinstance(each, nodes.section) for id in each["ids"]}
+            if page == self.env.docname and (not anchor or anchor in sections):
+                continue
+            builder = self.env._app.builder if hasattr(self.env, "_app") else self.app.builder
+            literal.replace_self(make_refnode(builder, self.env.docname, page, anchor or None, literal.deepcopy()))

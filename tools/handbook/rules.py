@@ -13,7 +13,7 @@ from batprotocol.simulator.batsim.state.rules import SIMULATOR_RULES
 from batprotocol.testing.conformance.rules import CONFORMANCE_RULES
 from handbook.markdown import code, prose, target
 
-__all__ = ["KINDS", "anchor", "names", "rules"]
+__all__ = ["KINDS", "anchor", "names", "rules", "severities"]
 
 _OFF: Final = "off"
 
@@ -52,10 +52,10 @@ def rules(page: str, argument: str) -> str:
 
 def _rule(kind: str, rule: Rule, catalogue: Catalogue | None) -> str:
     heading = f"{target(anchor(kind, rule.id))}\n### {code(rule.id)}"
-    return "\n\n".join([heading, f"**{prose(rule.title)}.** {prose(rule.explanation)}", _severities(rule, catalogue)])
+    return "\n\n".join([heading, f"**{prose(rule.title)}.** {prose(rule.explanation)}", severities(rule, catalogue)])
 
 
-def _severities(rule: Rule, catalogue: Catalogue | None) -> str:
+def severities(rule: Rule, catalogue: Catalogue | None) -> str:
     """How severe a rule is, and where."""
     if catalogue is None:
         return f"{rule.severity.capitalize()}."

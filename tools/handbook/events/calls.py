@@ -94,7 +94,7 @@ def arguments_of(event: model.Event) -> dict[str, Any]:
     for each in inspect.signature(getattr(MessageBuilder, method_of(kind))).parameters.values():
         if each.name == "self":
             continue
-        get = own.get(each.name) or (None if hasattr(event, each.name) else _BY_NAME.get(each.name))
+        get = own.get(each.name) or (None if each.name in event.__struct_fields__ else _BY_NAME.get(each.name))
         value = get(event) if get is not None else getattr(event, each.name)
         default = _COUNTED[each.name](event) if each.name in _COUNTED else each.default
         if each.default is each.empty or type(value) is not type(default) or value != default:

@@ -21,7 +21,7 @@ from batprotocol.cli.messages.tree import Trees
 from batprotocol.wire import detect, frames
 from batprotocol.wire.tree import from_message
 from handbook.events.calls import building
-from handbook.events.markdown import tabs
+from handbook.events.layout import tabs
 from handbook.events.places import event_of
 from handbook.events.python import written
 

@@ -14,8 +14,9 @@ from batprotocol.edc.scheduler import METHODS
 from handbook.events import history
 from handbook.events.calls import method_of
 from handbook.events.docstrings import said, sentence
-from handbook.events.markdown import code, code_events, listed, prose, rows
+from handbook.events.layout import listed, rows
 from handbook.events.places import EVENTS, event_of
+from handbook.markdown import code, prose
 
 __all__ = ["event", "events"]
 
@@ -73,7 +74,7 @@ def _phases(kind: type[model.Event]) -> str:
     steps = ROWS[kind].steps
     text = listed([_WHEN[phase] for phase in steps if phase is not Phase.END], "or")
     if any(to is not phase for phase, to in steps.items()):
-        text += f"; from then on: {listed({code_events(to.meaning): None for to in steps.values()}, 'or')}"
+        text += f"; from then on: {listed({prose(to.meaning): None for to in steps.values()}, 'or')}"
     return text + ("; in the last reply without effect" if steps.get(Phase.END) is Phase.END else "")
 
 

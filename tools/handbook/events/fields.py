@@ -16,9 +16,10 @@ from batprotocol.reflection import Field, Type
 from batprotocol.wire.binding import RANGES
 from handbook.events import history, python
 from handbook.events.docstrings import meanings
-from handbook.events.markdown import code, definitions, prose
+from handbook.events.layout import entries
 from handbook.events.places import anchor, event_of, is_hidden
 from handbook.events.units import UNITS
+from handbook.markdown import code, prose
 
 __all__ = ["event_fields", "field_list"]
 
@@ -50,7 +51,7 @@ def field_list(table: str) -> str:
     fields = [field for field in SCHEMA.tables[table].fields if field.type.kind != "utype"]
     if not fields:
         return ""
-    return definitions(
+    return entries(
         (anchor(table, field.name), code(field.name), " · ".join(_facts(table, field)), _meaning(table, field))
         for field in fields
     )

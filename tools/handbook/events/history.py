@@ -22,9 +22,10 @@ from batprotocol.legacy.translate.scheduler.decisions import DECISIONS
 from batprotocol.legacy.translate.scheduler.told import TOLD
 from batprotocol.schemas import AGES, Difference, age, differences
 from handbook.events.docstrings import meanings
-from handbook.events.markdown import code, listed, rows
+from handbook.events.layout import listed, rows
 from handbook.events.mentions import mentioned
 from handbook.events.places import event_of
+from handbook.markdown import code
 
 __all__ = ["event_age", "event_history", "field_ages", "json_names", "text_names"]
 

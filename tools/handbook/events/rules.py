@@ -10,9 +10,11 @@ from batprotocol import model
 from batprotocol.conversation.automaton import Phase
 from batprotocol.conversation.events import EVENTS as ROWS
 from batprotocol.conversation.rules import CATALOGUE
-from handbook.events.markdown import code, definitions, listed, prose
+from handbook.events.layout import entries, listed
 from handbook.events.mentions import mentioned
 from handbook.events.places import event_of
+from handbook.markdown import code, prose
+from handbook.rules import severities
 
 __all__ = ["event_rules", "general", "own"]
 
@@ -71,27 +73,19 @@ def general(kind: type[model.Event]) -> tuple[str, ...]:
     return _in_order(found - set(own(kind)))
 
 
-def _severities(rule: str) -> str:
-    """How severe it is, in each rule set."""
-    told = {name: rules.get(rule, "off") for name, rules in CATALOGUE.rule_sets.items()}
-    if len(set(told.values())) == 1:
-        return next(iter(told.values()))
-    return ", ".join(f"{severity} in {code(name)}" for name, severity in told.items())
-
-
 def event_rules(page: str, argument: str) -> str:
     """The section about the rules of the event whose page this is."""
     kind = event_of(page)
     parts = ["## Rules", ""]
     if own(kind):
-        parts.append(definitions(_definitions(own(kind))))
+        parts.append(entries(_entries(own(kind))))
     speaker = "Batsim" if kind in model.BATSIM_TO_EDC else "the decision component"
     start = "Besides, as" if own(kind) else "As"
     parts.append(f"{start} all events of {speaker}: {listed(map(code, general(kind)))}.\n")
     return "\n".join(parts)
 
 
-def _definitions(rules: tuple[str, ...]) -> Iterator[tuple[str, str, str, str]]:
+def _entries(rules: tuple[str, ...]) -> Iterator[tuple[str, str, str, str]]:
     for rule in rules:
         row = CATALOGUE.rules[rule]
-        yield "", f"{code(rule)} {prose(row.title)}", _severities(rule), prose(row.explanation)
+        yield "", f"{code(rule)} {prose(row.title)}", severities(row, CATALOGUE), prose(row.explanation)

@@ -14,8 +14,9 @@ from handbook.events import docstrings
 from handbook.events.examples import value_example
 from handbook.events.fields import field_list
 from handbook.events.history import event_age
-from handbook.events.markdown import code, definitions, listed, prose
+from handbook.events.layout import entries, listed
 from handbook.events.places import anchor, is_hidden
+from handbook.markdown import code, prose
 
 __all__ = ["thing"]
 
@@ -85,7 +86,7 @@ def _enum(name: str) -> Iterator[str]:
     yield ""
     yield f"On the wire an {enum.kind}, in JSON the name."
     told = docstrings.members(name)
-    yield definitions(
+    yield entries(
         (
             anchor(name, member),
             f"{code(member)} = {number}",
