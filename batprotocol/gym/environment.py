@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
@@ -49,7 +50,7 @@ class Snapshot(NamedTuple):
     own: Any
 
 
-class Environment(gymnasium.Env[Any, Any]):
+class Environment(gymnasium.Env[Any, Any], ABC):
     """An environment of batch scheduling. Derive from it, and write `actions` and `act`; if not all is allowed, `mask`.
 
     Args:
@@ -133,13 +134,13 @@ class Environment(gymnasium.Env[Any, Any]):
 
     # What those that derive write
 
+    @abstractmethod
     def actions(self) -> spaces.Space[Any]:
         """The space of actions."""
-        raise NotImplementedError
 
+    @abstractmethod
     def act(self, action: Any) -> None:
         """Do an action of the space: start jobs, or let time go on. What is not allowed is `refuse`d, not raised."""
-        raise NotImplementedError
 
     def mask(self) -> Mask:
         """Which actions are allowed now: 1 or 0 for each, made anew each time. At least one is."""
@@ -385,7 +386,7 @@ class Environment(gymnasium.Env[Any, Any]):
     def mask_size(self) -> int:
         """How many actions a mask tells of; of several choices at a time, all of each."""
         space = self.action_space
-        return int(space.n) if isinstance(space, spaces.Discrete) else int(sum(space.nvec))  # type: ignore[attr-defined]
+        return int(space.n) if isinstance(space, spaces.Discrete) else int(spaces.flatdim(space))
 
     def _observation_space(self) -> spaces.Space[Any]:
         sight = self.sight

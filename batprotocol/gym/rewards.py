@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
 from typing import ClassVar, Final, TypeAlias, TypeVar
@@ -19,10 +20,11 @@ __all__ = ["REWARDS", "BoundedSlowdown", "Energy", "OfRows", "Reward", "Utilisat
 
 Floats: TypeAlias = "npt.NDArray[np.float64]"
 _Self = TypeVar("_Self", bound="Reward")
+_Mean = TypeVar("_Mean", bound="_OfJobs")
 RowsReward: TypeAlias = Callable[[Sequence[JobRow]], float]
 
 
-class Reward:
+class Reward(ABC):
     """A reward. To make one, derive, and write `value`; what it keeps is copied with an environment."""
 
     name: ClassVar[str] = ""
@@ -32,24 +34,24 @@ class Reward:
         """The reward of a new episode."""
         return copy(self)
 
+    @abstractmethod
     def value(self, world: World) -> float:
         """What the episode is worth so far: asked after each step, or at the end only. Larger is better."""
-        raise NotImplementedError
 
 
-class _OfJobs(Reward):
+class _OfJobs(Reward, ABC):
     """Minus the mean over all jobs of an episode; of those that wait, as it would be if they started now."""
 
     _counted = 0
     _sum = 0.0
 
+    @abstractmethod
     def of_jobs(self, waited: Floats, lasted: Floats) -> Floats:
         """What is averaged, of jobs that have waited and run for so many seconds."""
-        raise NotImplementedError
 
-    def begin(self: _Self, world: World) -> _Self:
-        made = copy(self)
-        made._counted, made._sum = 0, 0.0  # type: ignore[attr-defined]
+    def begin(self: _Mean, world: World) -> _Mean:
+        made = super().begin(world)
+        made._counted, made._sum = 0, 0.0
         return made
 
     def value(self, world: World) -> float:

@@ -191,7 +191,7 @@ class Mcap:
 def _packed(record: McapRecord) -> bytes:
     builder = RecordBuilder()
     record.write(builder)
-    packed: bytes = builder.end()  # type: ignore[no-untyped-call]
+    packed: bytes = builder.end()  # type: ignore[no-untyped-call]  # partly typed
     return packed
 
 

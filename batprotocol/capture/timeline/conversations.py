@@ -200,8 +200,7 @@ class _Probe:
 
     def created(self, event: model.CreateProbeEvent) -> None:
         strategy = event.data_accumulation_strategy
-        is_accumulated = isinstance(strategy, model.ProbeDataAccumulation)
-        self._is_accumulated = is_accumulated and not strategy.temporal_normalization  # type: ignore[union-attr]
+        self._is_accumulated = isinstance(strategy, model.ProbeDataAccumulation) and not strategy.temporal_normalization
 
     def emitted(self, event: model.ProbeDataEmittedEvent) -> None:
         self._metrics = event.metrics

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 from batprotocol.capture import Capture
 from batprotocol.capture.exporting import FORMATS
@@ -21,8 +22,8 @@ class _Standard(io.RawIOBase):
     def writable(self) -> bool:
         return True
 
-    def write(self, data: object, /) -> int:
-        piece = bytes(memoryview(data))  # type: ignore[arg-type]
+    def write(self, data: Any, /) -> int:
+        piece = bytes(memoryview(data))
         self._output.raw(piece)
         return len(piece)
 

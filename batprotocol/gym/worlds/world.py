@@ -6,6 +6,7 @@ observed or rewarded.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
@@ -51,7 +52,7 @@ class Filling(Protocol):
     def go_on(self, world: Any, job: int, event: int, limits: tuple[float, int]) -> tuple[float, int]: ...
 
 
-class World:
+class World(ABC):
     """An episode: some jobs of a log on an empty machine, from the submission of the first one on.
 
     Args:
@@ -133,15 +134,15 @@ class World:
 
     # What happens
 
+    @abstractmethod
     def advance(self) -> int | None:
         """Let the next thing happen: the number of the job that was submitted, -1 - number of the one that ended.
 
         Of what happens at one time, submissions come first. None if nothing will happen any more.
         """
-        raise NotImplementedError
 
     def begin(self, job: int) -> None:
-        """A job starts on the machine."""
+        """A job starts on the machine: `start` asks for it. A world that has a `start` of its own may not need it."""
         raise NotImplementedError
 
     def finish(self) -> None:

@@ -233,7 +233,7 @@ class PythonActions:
     def __setstate__(self, state: State) -> None:
         following, corrected, capacities, fatpipes, speeds, changed, numbers, seconds, works = state
         speed_of = array("d", speeds)
-        self.__init__((), speed_of, corrected)  # type: ignore[misc]
+        PythonActions.__init__(self, (), speed_of, corrected)
         self._next = following
         for capacity, is_fatpipe in zip(array("d", capacities), fatpipes, strict=True):
             self._sharing.add_link(capacity, bool(is_fatpipe))

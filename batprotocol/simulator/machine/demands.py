@@ -45,4 +45,4 @@ class Demands:
         return ()
 
     def __setstate__(self, state: tuple[()]) -> None:
-        self.__init__()  # type: ignore[misc]
+        Demands.__init__(self)

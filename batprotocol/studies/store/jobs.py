@@ -27,7 +27,7 @@ _COUNTS: Final = ("requested_number_of_resources", "success")
 def can_write_parquet() -> bool:
     """Whether the package for it is there."""
     try:
-        import pyarrow.parquet  # noqa: F401
+        import pyarrow.parquet  # noqa: F401  # it is asked for, and not used
     except ImportError:
         return False
     return True

@@ -8,7 +8,7 @@ a decision component. It needs hypothesis (the extra `batprotocol[test]`).
 """
 
 try:
-    import hypothesis as _hypothesis  # noqa: F401
+    import hypothesis as _hypothesis  # noqa: F401  # all below need it
 except ImportError as error:
     raise ImportError(
         "batprotocol.testing.conformance needs hypothesis, which the extra `test` has: pip install 'batprotocol[test]'"
