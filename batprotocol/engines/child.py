@@ -95,7 +95,9 @@ class Child:
         """How the call ended; None while it goes on. Without a value, the process is dead."""
         try:
             if not self.connection.poll(0):
-                return self._dead(f"it took more than {self._seconds:g} s") if self.seconds_left <= 0 else None
+                if self.seconds_left > 0:
+                    return None
+                return self._dead(f"it took more than {self._seconds:g} s")._replace(is_late=True)
             returned, value = self.connection.recv()
         except (EOFError, OSError):
             return self._dead("")

@@ -21,6 +21,7 @@ class Ended(NamedTuple):
         lost: why there is no value, as a part of a sentence (`its process was ended by SIGSEGV`); "" if there is one.
         printed: where there is no value, the end of what its process had printed.
         place: where it ran: a host, and on Dask the worker.
+        is_late: whether there is no value because it took longer than it may.
     """
 
     number: int
@@ -28,6 +29,7 @@ class Ended(NamedTuple):
     lost: str = ""
     printed: str = ""
     place: str = ""
+    is_late: bool = False
 
 
 class Engine(Protocol):

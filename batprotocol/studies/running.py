@@ -310,14 +310,13 @@ class _Loop:
             outcome: Outcome = ended.value
             return msgspec.structs.replace(outcome, place=ended.place if self._engine.is_remote else "")
         attempt = self._attempts[ended.number] = self._attempts.get(ended.number, 0) + 1
-        late = "took more than" in ended.lost
-        if attempt < _ATTEMPTS and not late:
+        if attempt < _ATTEMPTS and not ended.is_late:
             self._submit(ended.number, runs[ended.number])
             return None
         return Outcome(
             state=FAILED,
-            kind="time" if late else "died",
-            error=f"it took more than {self._limits.seconds:g} s" if late else ended.lost,
+            kind="time" if ended.is_late else "died",
+            error=f"it took more than {self._limits.seconds:g} s" if ended.is_late else ended.lost,
             traceback=ended.printed,
             place=ended.place if self._engine.is_remote else "",
         )

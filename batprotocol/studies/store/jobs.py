@@ -13,15 +13,15 @@ from typing import Any, Final
 from batprotocol.errors import PackageMissing, StudyError
 from batprotocol.model import FinalJobState
 from batprotocol.simulator.results import JobRow, read_jobs
+from batprotocol.simulator.results.frames import JOB_KINDS
 
 __all__ = ["CSV", "PARQUET", "as_parquet", "can_write_parquet", "jobs_in"]
 
 CSV: Final = "jobs.csv"
 PARQUET: Final = "jobs.parquet"
 
-_TEXTS: Final = ("job_id", "workload_name", "profile", "final_state", "allocated_resources", "metadata")
 _REPEATED: Final = ("workload_name", "profile", "final_state", "metadata")
-_COUNTS: Final = ("requested_number_of_resources", "success")
+_KINDS: Final = {**JOB_KINDS, "metadata": "text"}
 
 
 def can_write_parquet() -> bool:
@@ -40,10 +40,8 @@ def as_parquet(csv: bytes) -> bytes:
     import pyarrow.parquet
 
     header = csv.split(b"\n", 1)[0].decode().split(",")
-    types = {
-        name: pyarrow.string() if name in _TEXTS else pyarrow.int64() if name in _COUNTS else pyarrow.float64()
-        for name in header
-    }
+    of_kind = {"text": pyarrow.string(), "count": pyarrow.int64(), "truth": pyarrow.int64()}  # true is written as 1
+    types = {name: of_kind.get(_KINDS.get(name, ""), pyarrow.float64()) for name in header}
     table = pyarrow.csv.read_csv(
         io.BytesIO(csv),
         parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
