@@ -263,7 +263,7 @@ def read_jobs(path: str | os.PathLike[str]) -> Iterator[JobRow]:
         except InputError:
             raise
         except (ValueError, KeyError, TypeError, csv.Error) as error:
-            raise InputError(f"it is no jobs.csv: {error}", file=name, line=rows.line_num) from None
+            raise InputError(f"it is no jobs.csv: {error}", file=name, line=rows.line_num or None) from None
 
 
 def _job(row: dict[str, str]) -> JobRow:
