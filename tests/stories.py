@@ -20,9 +20,11 @@ A comment above a block says what cannot be seen:
     <!-- port: 28000 -->        wherever the page says this number, it is a free port; a block that goes on is waited
                                 for until it listens there
     <!-- after: PAGE -->        the page goes on where that one ended: it has its files
+    <!-- ci: test -->           the block starts all tests, this one among them: `.ci/run` runs it
 
 In what is printed, a line `...` stands for any lines, and `...` at the end of a line for its rest. `batsim` is the
-embedded one (`handbook_programs/`), and `pip install` checks that the extras it names exist.
+embedded one (`handbook_programs/`), environments that a page makes are that of the tests, and `pip install` checks that
+the extras it names exist.
 """
 
 from __future__ import annotations
@@ -106,6 +108,8 @@ class _Story:
     def run(self, block: Block) -> None:
         """Run a block, and look at what came of it."""
         block = block._replace(text=self.with_ports(block.text))
+        if block.said.get("ci") == "test":
+            return
         if "file" in block.said:
             write(block, self.folder)
             self.parse(block)

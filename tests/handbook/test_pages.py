@@ -11,7 +11,7 @@ from support import ROOT
 WITHOUT_ENGINE = True
 pytestmark = [pytest.mark.slow, pytest.mark.once]
 
-PAGES = sorted(page for page in DOCS.rglob("*.md") if any(blocks(page)))
+PAGES = sorted(page for page in [ROOT / "README.md", *DOCS.rglob("*.md")] if any(blocks(page)))
 
 
 @pytest.mark.parametrize("page", [pytest.param(page, id=page.relative_to(ROOT).as_posix()) for page in PAGES])

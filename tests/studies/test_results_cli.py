@@ -7,7 +7,6 @@ import io
 import json
 import re
 import shlex
-import shutil
 from pathlib import Path
 
 import pytest
@@ -120,10 +119,5 @@ def test_the_handbook_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.
     for command, expected in shown:
         printed = run_here(*shlex.split(command)).out
         assert [line.rstrip() for line in printed.splitlines()] == expected.splitlines()
-    (table,) = re.findall(r"^```text\n(scheduler .*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-    shutil.copy(ROOT / "examples" / "study.toml", tmp_path / "readme.toml")
-    assert run_here("study", "run", "readme.toml").status == 0
-    printed = run_here("study", "table", "readme.toml", "--columns", "load").out
-    assert [line.rstrip() for line in printed.splitlines()] == table.splitlines()
     (command,) = re.findall(r"^batproto (study plot .*) -o docs/figures/studies.svg$", page, re.MULTILINE)
     assert run_here(*shlex.split(command), "-o", "plot.svg").status == 0

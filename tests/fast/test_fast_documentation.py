@@ -1,4 +1,4 @@
-"""What the README and the documentation say of schedulers for FaST, run with nodes at a real broker."""
+"""What the documentation says of schedulers for FaST, run with nodes at a real broker."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def run_alone(block: str) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_the_scheduler_of_the_readme(mosquitto: Mosquitto, capsys: pytest.CaptureFixture[str]) -> None:
-    (block,) = [block for block in blocks((ROOT / "README.md").read_text()) if "FastScheduler" in block]
+def test_the_first_scheduler_of_the_documentation(mosquitto: Mosquitto, capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = [block for block in blocks(DOCUMENT) if "class FillUp" in block]
     assert len(block.split("\n\n\n")[1].splitlines()) <= 20
     options = ["--bandwidth", "vm*:0.35", "--start-time", "0", "--mmbwmon-time", "0", "--fail", "start:1"]
     started: list[tuple[str, str]] = []
 
-    class Watched(run_alone(block)["FillUp"]):  # type: ignore[misc]  # what the README has is known when it is read
+    class Watched(run_alone(block)["FillUp"]):  # type: ignore[misc]  # what the page has is known when it is read
         async def on_connected(self) -> None:
             self.process = nodes(["node-a", "node-b"], mosquitto.address, *options)
             await asyncio.to_thread(self.process.__enter__)
@@ -56,7 +56,7 @@ def test_the_scheduler_of_the_readme(mosquitto: Mosquitto, capsys: pytest.Captur
 
 @pytest.mark.slow
 def test_the_blocks_of_the_documentation(mosquitto: Mosquitto) -> None:
-    places, start = map(run_alone, blocks(DOCUMENT))
+    _, places, start = map(run_alone, blocks(DOCUMENT))
     assert str(places["broker"]) == "head:8883"
     with nodes(["node-a"], mosquitto.address, "--start-time", "0"):
         assert start["start"](mosquitto.address, "node-a", "vm1", "vm2") == ["vm1", "vm2"]
