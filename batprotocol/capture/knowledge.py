@@ -34,7 +34,6 @@ __all__ = [
 
 _WAITING: Final = JobState.SUBMITTED
 _RUNNING: Final = (JobState.RUNNING, JobState.KILL_PENDING)
-_SECONDS: Final = {model.TimeUnit.Millisecond: 1000.0}
 
 
 class WaitingJob(msgspec.Struct, frozen=True):

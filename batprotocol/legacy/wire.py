@@ -12,7 +12,6 @@ from typing import TypeAlias
 from batprotocol.errors import EncodeError, shown
 from batprotocol.legacy.json import codec as json_codec
 from batprotocol.legacy.json import events as json_events
-from batprotocol.legacy.json.versions import EVENTS
 from batprotocol.legacy.text import codec as text_codec
 from batprotocol.legacy.text import events as text_events
 from batprotocol.legacy.text.framing import decode_frame
@@ -26,7 +25,6 @@ _TEXT_VERSION = re.compile(r"text(?:-[0-3])?")
 _TEXT = re.compile(rb"[0-9]{1,9}:[0-9][0-9.eE+-]*\|", re.DOTALL)
 _MESSAGE = re.compile(rb'\s*\{\s*"(?:now|events)"\s*:')
 _EVENT = re.compile(rb'"(?:type|data)"\s*:')
-_TYPES = {row.type.encode() for row in EVENTS}
 
 
 def is_text(version: str) -> bool:

@@ -9,6 +9,7 @@ from typing import ClassVar
 from batprotocol.errors import HostsError
 from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import Host, SimulationBeginsEvent
+from batprotocol.model.hosts import frozen_hosts
 
 __all__ = [
     "AwakeFirst",
@@ -229,7 +230,7 @@ class Shared(Place):
         return hosts
 
     def give_back(self, hosts: FrozenHosts, free: Hosts) -> FrozenHosts:
-        idle = Hosts().take(0)
+        idle = frozen_hosts("")
         for jobs in range(1, self.share + 1):
             moved = self._move(hosts, jobs, jobs - 1)
             if jobs == 1:

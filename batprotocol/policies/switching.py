@@ -8,12 +8,16 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import Final
 
 from batprotocol.edc import Reply
 from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import Host, SimulationBeginsEvent
+from batprotocol.model.hosts import frozen_hosts
 
 __all__ = ["Switching"]
+
+_NO_HOSTS: Final = frozen_hosts("")
 
 
 class Switching:
@@ -48,7 +52,7 @@ class Switching:
     def taken(self, hosts: FrozenHosts, reply: Reply) -> FrozenHosts:
         """A job gets these hosts, and those of them that sleep are switched on; those for which it must wait."""
         if not self._pstates:
-            return Hosts().take(0)
+            return _NO_HOSTS
         for host in hosts:
             self._idle.pop(host, None)
         sleeping = hosts & self.asleep

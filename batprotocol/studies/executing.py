@@ -25,8 +25,8 @@ from batprotocol.errors import InputError
 from batprotocol.simulator import JobRows, measured, simulate, watched
 from batprotocol.studies.files import Files
 from batprotocol.studies.inputs import Inputs
-from batprotocol.studies.keeping import RECORDING, Keeper
-from batprotocol.studies.outcomes import DONE, FAILED, KINDS, Outcome, TimeOver, failed, is_full
+from batprotocol.studies.keeping import Keeper
+from batprotocol.studies.outcomes import DONE, FAILED, KINDS, RECORDING, Outcome, TimeOver, failed, is_full
 from batprotocol.studies.runs import Limits, Task
 from batprotocol.studies.schedulers import Shelf
 

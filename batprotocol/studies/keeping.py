@@ -8,11 +8,9 @@ from typing import Final
 
 from batprotocol.model import Message
 from batprotocol.simulator.recording import Recorder
+from batprotocol.studies.outcomes import RECORDING
 
-__all__ = ["RECORDING", "Keeper"]
-
-RECORDING: Final = "recording.tar.xz"
-"""The file of a recording, in the folder of its run."""
+__all__ = ["Keeper"]
 
 _KEPT: Final = 20_000
 """From so many messages on they are written down, as memory is bounded."""

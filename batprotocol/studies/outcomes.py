@@ -13,10 +13,15 @@ from batprotocol.edc.loading import LoadError
 from batprotocol.edc.moments import moment_of
 from batprotocol.errors import InputError, RuleViolation
 
-__all__ = ["DONE", "FAILED", "KINDS", "Outcome", "TimeOver", "failed", "is_full"]
+__all__ = ["DONE", "FAILED", "KINDS", "RECORDING", "TRACEBACK", "Outcome", "TimeOver", "failed", "is_full"]
 
 DONE: Final = "done"
 FAILED: Final = "failed"
+
+RECORDING: Final = "recording.tar.xz"
+"""The file of what was said in a run that failed, in its folder."""
+TRACEBACK: Final = "traceback.txt"
+"""The file of what Python showed then."""
 
 KINDS: Final[Mapping[str, str]] = {
     "exception": "the scheduler raised an exception",

@@ -14,8 +14,7 @@ from batprotocol.edc.embedded.options import OPTION, Report, carried, library
 from batprotocol.edc.scheduler import Scheduler
 from batprotocol.errors import PeerGone
 from batprotocol.simulator.inputs import Platform, Workload, platform_xml, workload_json
-from batprotocol.studies.keeping import RECORDING
-from batprotocol.studies.outcomes import FAILED, Outcome
+from batprotocol.studies.outcomes import FAILED, RECORDING, Outcome
 from batprotocol.studies.runs import Task
 
 __all__ = ["WORDS", "simulate_with"]

@@ -10,6 +10,7 @@ import click
 from batprotocol.cli.terminal.output import Output
 from batprotocol.errors import StudyError
 from batprotocol.studies import Row, Rows, Run, Store, Study, read_rows
+from batprotocol.studies.outcomes import DONE
 from batprotocol.studies.running import is_study
 
 __all__ = ["list_runs", "merge", "print_runs", "show"]
@@ -50,7 +51,7 @@ def list_runs(
             print_runs(output, runs, {row.key: row.state for row in rows})
             return
     for row in _chosen(rows, only):
-        if failed and row.state == "done":
+        if failed and row.state == DONE:
             continue
         if as_json:
             told = {"key": row.key, "axes": row.axes, "state": row.state, "kind": row.kind, "error": row.error}

@@ -10,6 +10,7 @@ import msgspec
 
 from batprotocol.simulator.results import JobRow
 from batprotocol.simulator.results.frames import arrow_table, pandas_frame, polars_frame
+from batprotocol.studies.outcomes import DONE, RECORDING, TRACEBACK
 from batprotocol.studies.store.jobs import jobs_in
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def traceback(self) -> str:
         """What Python showed when it failed; "" if there is nothing."""
-        path = os.path.join(self.folder, "traceback.txt")
+        path = os.path.join(self.folder, TRACEBACK)
         if not os.path.isfile(path):
             return ""
         with open(path, encoding="utf-8") as file:
@@ -70,7 +71,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def recording(self) -> str | None:
         """The recording of a run that failed, for `batproto dump` and `check`; None if there is none."""
-        path = os.path.join(self.folder, "recording.tar.xz")
+        path = os.path.join(self.folder, RECORDING)
         return path if os.path.isfile(path) else None
 
     def flat(self) -> dict[str, Any]:
@@ -116,12 +117,12 @@ class Rows(Sequence[Row]):
     @property
     def done(self) -> Rows:
         """The rows of the runs that came to their end."""
-        return Rows([row for row in self._rows if row.state == "done"])
+        return Rows([row for row in self._rows if row.state == DONE])
 
     @property
     def failed(self) -> Rows:
         """The others."""
-        return Rows([row for row in self._rows if row.state != "done"])
+        return Rows([row for row in self._rows if row.state != DONE])
 
     def columns(self) -> dict[str, list[Any]]:
         """Axes, states and metrics as columns, with None where a row has no value."""

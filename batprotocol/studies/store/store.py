@@ -20,7 +20,7 @@ import msgspec
 
 from batprotocol.errors import StudyError
 from batprotocol.files import naming
-from batprotocol.studies.outcomes import DONE, Outcome
+from batprotocol.studies.outcomes import DONE, TRACEBACK, Outcome
 from batprotocol.studies.runs import FORMAT, Run, version
 from batprotocol.studies.store.index import NAME, Entry, Index
 from batprotocol.studies.store.jobs import CSV, PARQUET, as_parquet, can_write_parquet
@@ -34,7 +34,6 @@ __all__ = ["Store"]
 _RUNS: Final = "runs"
 _UNFINISHED: Final = "unfinished"
 _RUN: Final = "run.json"
-_TRACEBACK: Final = "traceback.txt"
 
 
 class Store:
@@ -188,7 +187,7 @@ class Store:
         if self._parquet and CSV in files and outcome.state == DONE:
             files[PARQUET] = as_parquet(files.pop(CSV))
         if outcome.traceback:
-            files[_TRACEBACK] = outcome.traceback.encode("utf-8", "backslashreplace")
+            files[TRACEBACK] = outcome.traceback.encode("utf-8", "backslashreplace")
         described = {
             "format": FORMAT,
             "version": version(),
