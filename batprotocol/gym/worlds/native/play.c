@@ -203,6 +203,19 @@ play_queue(Play *self, PyObject *value)
     return list_of(self, QUEUE, limit < 0 || limit > self->waiting ? self->waiting : limit);
 }
 
+/* Whether so many members of a list are jobs. */
+static int
+are_jobs(const Play *self, const char *list, int64_t count)
+{
+    for (int64_t place = 0; place < count; place++) {
+        int64_t job = ((const Word *)list)[place].number;
+        if (job < 0 || job >= self->count) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 PyDoc_STRVAR(set_queue_doc, "set_queue($self, jobs, /)\n--\n\nThe same jobs in another order.");
 
 static PyObject *
@@ -213,7 +226,7 @@ play_set_queue(Play *self, PyObject *value)
     if (PyBytes_AsStringAndSize(value, &data, &size) < 0) {
         return NULL;
     }
-    if (size != self->waiting * (Py_ssize_t)sizeof(Word)) {
+    if (size != self->waiting * (Py_ssize_t)sizeof(Word) || !are_jobs(self, data, self->waiting)) {
         PyErr_SetString(PyExc_ValueError, "expected the jobs of the queue in another order");
         return NULL;
     }
@@ -381,11 +394,7 @@ play_set_state(Play *self, PyObject *state)
     for (int number = 1; number < 6; number++) {
         fits = fits && counts[number] >= 0 && counts[number] <= self->count;
     }
-    for (int64_t place = 0; fits && place < self->count * ENDS; place++) { /* the lists of numbers of jobs */
-        int64_t job = ((const Word *)data)[place].number;
-        fits = job >= 0 && job < self->count;
-    }
-    if (!fits) {
+    if (!fits || !are_jobs(self, data, self->count * ENDS)) { /* the lists that are none of times */
         PyErr_SetString(PyExc_ValueError, "expected the state of as many jobs");
         return NULL;
     }
