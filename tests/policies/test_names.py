@@ -116,6 +116,13 @@ def test_a_policy_is_simulated_by_its_name(tmp_path: Path) -> None:
     assert (tmp_path / "jobs.csv").is_file()
 
 
+@pytest.mark.slow
+def test_a_folder_of_that_name_is_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        assert run_here("simulate", "fcfs", "-w", "lublin:4?jobs=5", "-o", "fcfs").status == 0
+
+
 @pytest.mark.parametrize("command", ["simulate", "run", "library", "conformance"])
 def test_an_unknown_policy_is_told(command: str) -> None:
     result = run_here(command, "eazy")
