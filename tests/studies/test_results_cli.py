@@ -5,13 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
-import shlex
 from pathlib import Path
 
 import pytest
 from commands import run_here
-from support import ROOT
 
 from batprotocol.simulator import METRICS
 from batprotocol.studies import Rows, Study
@@ -106,18 +103,3 @@ def test_metrics_are_listed() -> None:
     assert all(f"\n{name} " in f"\n{shown}" for name in METRICS)
     told = json.loads(run_here("study", "metrics", "--json").out)
     assert [each["name"] for each in told] == list(METRICS)
-
-
-@pytest.mark.minutes
-def test_the_handbook_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (ROOT / "docs" / "howto" / "run-studies.md").read_text()
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "study.toml").write_text(re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[0])
-    assert run_here("study", "run", "study.toml").status == 0
-    shown = re.findall(r"^```console\n\$ batproto (.*?)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    assert len(shown) == 3
-    for command, expected in shown:
-        printed = run_here(*shlex.split(command)).out
-        assert [line.rstrip() for line in printed.splitlines()] == expected.splitlines()
-    (command,) = re.findall(r"^batproto (study plot .*) -o docs/figures/studies.svg$", page, re.MULTILINE)
-    assert run_here(*shlex.split(command), "-o", "plot.svg").status == 0

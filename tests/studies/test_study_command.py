@@ -1,4 +1,4 @@
-"""`batproto study`, and what docs/howto/run-studies.md shows."""
+"""`batproto study`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ scheduler = ["fcfs", "easy"]
 workload = "lublin:16?jobs=15"
 seed = "0-2"
 """
-DOCS = (ROOT / "docs" / "howto" / "run-studies.md").read_text()
 
 
 @pytest.fixture
@@ -176,22 +175,24 @@ def test_the_example_has_150_runs_and_one_of_them_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_the_handbook_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_schedulers_and_workloads_with_names_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    first, second = re.findall(r"^```toml\n(.*?)^```", DOCS, re.MULTILINE | re.DOTALL)
-    (tmp_path / "study.toml").write_text(first)
-    assert len(Study.read("study.toml").runs()) == 150
-    (tmp_path / "mine.py").write_text("")
-    (tmp_path / "learned.py").write_text("")
-    (tmp_path / "weights.bin").write_text("")
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "logs" / "KTH-SP2-1996-2.1-cln.swf.gz").write_bytes(b"")
-    runs = Study(**msgspec.toml.decode(second), seed=[3]).runs()
+    for name in ("mine.py", "learned.py", "weights.bin", "KTH-SP2-1996-2.1-cln.swf.gz"):
+        (tmp_path / name).write_text("")
+    study = """
+        scheduler = [
+            "fcfs",
+            "reservations=4",
+            { scheduler = "mine.py:Mine", name = "careful", arguments = { depth = 10 } },
+            { scheduler = "learned.py:Learned", files = ["weights.bin"], arguments = { seed = "{seed}" } },
+        ]
+        workload = { workload = "KTH-SP2-1996-2.1-cln.swf.gz", name = "KTH" }
+        seed = [3]
+    """
+    runs = Study(**msgspec.toml.decode(study)).runs()
     assert [run.axes["scheduler"] for run in runs][2] == "careful"
     assert runs[3].task.arguments == {"seed": 3}
     assert {run.axes["workload"] for run in runs} == {"KTH"}
-    (block,) = re.findall(r"^```python\n(.*?)^```", DOCS, re.MULTILINE | re.DOTALL)
-    exec(compile(block, "<handbook>", "exec"), {})
 
 
 def test_a_name_that_is_no_file() -> None:
