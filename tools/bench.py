@@ -31,7 +31,7 @@ from benchmark import (
 )
 from benchmark.competitors import OTHERS, Competitor, engine, json_of, prepare
 from benchmark.report import GOALS, Results, machine
-from benchmark.tables import table
+from benchmark.tables import parser_for, table
 from benchmark.timing import Call, import_times, measure
 from benchmark.workloads import WORKLOADS
 
@@ -70,9 +70,8 @@ def imports(engines: Sequence[str], rounds: int, markdown: bool) -> str:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = parser_for(__doc__, quick="take some 10 seconds instead of a minute")
     parser.add_argument("--engine", choices=ENGINES, action="append", help="measure this one only (may be repeated)")
-    parser.add_argument("--quick", action="store_true", help="take some 10 seconds instead of a minute")
     parser.add_argument("--imports", action="store_true", help="also measure what importing batprotocol costs")
     parser.add_argument("--round-trips", action="store_true", help="also measure schedulers' turns over ZeroMQ")
     parser.add_argument("--cpp", action="store_true", help="also measure flatbuffers' objects in C++, if they compile")
@@ -85,7 +84,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--simulation", action="store_true", help="also measure simulations of up to a million jobs")
     parser.add_argument("--fast", action="store_true", help="also measure tasks of FaST over an MQTT broker")
     parser.add_argument("--captures", action="store_true", help="also measure recording, a large capture, and a tap")
-    parser.add_argument("--markdown", action="store_true", help="print tables for a README")
     parser.add_argument(
         "--check",
         action="store_true",
@@ -124,7 +122,8 @@ def main() -> int:
     }
     for extra, wanted in extras.items():
         if wanted:
-            extra.main(["--quick"] if given.quick else [])
+            print()
+            extra.main([name for name in ("--quick", "--markdown") if getattr(given, name[2:])])
     shortfalls = results.shortfalls(engine(PURE)) if given.check else []
     for shortfall in shortfalls:
         print(f"bench: {shortfall}", file=sys.stderr)

@@ -7,7 +7,6 @@ median turn of a forwarder between two sockets, in turn. Ratios hold on a busy m
 
 from __future__ import annotations
 
-import argparse
 import json
 import multiprocessing
 import os
@@ -32,7 +31,7 @@ from batprotocol.capture import Capture
 from batprotocol.capture.tapping import tap
 from batprotocol.recording import Recorder
 from batprotocol.sockets import Channel, Requester
-from benchmark.tables import table
+from benchmark.tables import parser_for, table
 
 __all__ = ["main"]
 
@@ -252,8 +251,7 @@ def _tap(front: str, back: str, folder: str) -> None:
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer rounds, jobs and messages")
+    parser = parser_for(__doc__, quick="fewer rounds, jobs and messages")
     parser.add_argument("--only", choices=["recording", "million", "tap"], action="append", help="measure only this")
     options = parser.parse_args(given)
     quick = options.quick
@@ -264,7 +262,7 @@ def main(given: Sequence[str] | None = None) -> None:
     }
     for name, measure in measures.items():
         if options.only is None or name in options.only:
-            print(table(measure(), False), end="\n\n")
+            print(table(measure(), options.markdown), end="\n\n")
 
 
 if __name__ == "__main__":

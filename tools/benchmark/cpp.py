@@ -7,7 +7,6 @@ It needs a C++ compiler, flatc and flatbuffers' headers (Debian: `g++ flatbuffer
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import subprocess
@@ -22,7 +21,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent.parent))
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from benchmark.competitors import GENERATED, engine
-from benchmark.tables import table
+from benchmark.tables import parser_for, table
 from benchmark.timing import Call, measure
 from benchmark.workloads import WORKLOADS
 
@@ -67,9 +66,7 @@ class RemoteCall:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    parser.add_argument("--markdown", action="store_true", help="print the table for a README")
+    parser = parser_for(__doc__, quick="fewer rounds")
     given = parser.parse_args(arguments)
     native = engine("native")
     rows = [["ns per message", "decode", "C++", "ratio", "encode", "C++", "ratio"]]

@@ -7,7 +7,6 @@ Jobs are those that start in a step: with backfilling, several do.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
 from collections.abc import Callable, Sequence
@@ -19,7 +18,7 @@ from typing import Any, NamedTuple
 sys.path.append(str(Path(__file__).resolve().parent.parent.parent))
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
-from benchmark.tables import table
+from benchmark.tables import parser_for, table
 
 __all__ = ["Measured", "main", "measure"]
 
@@ -107,8 +106,7 @@ def measure(rounds: int, steps: int = 1000) -> dict[str, Measured]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    parser = parser_for(__doc__, quick="fewer rounds")
     given = parser.parse_args(arguments)
     found = measure(5 if given.quick else 21)
     base = found[CARTPOLE].microseconds
@@ -116,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, (time, jobs) in found.items():
         count = f"{jobs:.1f}" if jobs and name != CARTPOLE else ""
         rows.append([name, f"{time:.1f}", f"{1e6 / time:,.0f}", f"{time / base:.1f}x", count])
-    print(f"Environments, random choices:\n\n{table(rows, markdown=False)}")
+    print(f"Environments, random choices:\n\n{table(rows, given.markdown)}")
     return 0
 
 

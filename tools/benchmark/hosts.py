@@ -6,7 +6,6 @@ counts is the processor's time for one set, the median of batches in one interle
 
 from __future__ import annotations
 
-import argparse
 import gc
 import statistics
 import sys
@@ -23,7 +22,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 from procset import ProcSet
 
 from batprotocol import Hosts, HostsError
-from benchmark.tables import table
+from benchmark.tables import parser_for, table
 
 __all__ = ["main", "measure"]
 
@@ -112,8 +111,7 @@ def measure(hosts: int, rounds: int) -> dict[tuple[str, int], dict[str, tuple[fl
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    parser = parser_for(__doc__, quick="fewer rounds")
     parser.add_argument("--hosts", type=int, default=10_000, metavar="N", help="how many hosts there are (%(default)s)")
     given = parser.parse_args(arguments)
     found = measure(given.hosts, 15 if given.quick else 101)
@@ -122,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         times = [kinds.get(name) for name in KINDS]
         cells = [f"{each[0]:,.0f} / {each[1]:,.0f}" if each else "" for each in times]
         rows.append([f"{state}, {size} at a time", *cells])
-    print(f"Sets of hosts, of {given.hosts:,}:\n\n{table(rows, markdown=False)}")
+    print(f"Sets of hosts, of {given.hosts:,}:\n\n{table(rows, given.markdown)}")
     return 0
 
 

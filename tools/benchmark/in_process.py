@@ -8,7 +8,6 @@ what Batsim itself spends on sending and receiving would come. It takes a C comp
 
 from __future__ import annotations
 
-import argparse
 import logging
 import multiprocessing
 import os
@@ -37,7 +36,7 @@ from batprotocol.edc.embedded import options
 from batprotocol.wire import binary, frames
 from benchmark import turns
 from benchmark.round_trip import pin
-from benchmark.tables import table
+from benchmark.tables import parser_for, table
 
 __all__ = ["Cost", "main", "measured"]
 
@@ -158,11 +157,9 @@ def calls(times: int, engines: Sequence[str]) -> dict[str, tuple[float, float, i
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = parser_for(__doc__, quick="2,000 jobs instead of 20,000")
     parser.add_argument("--engine", choices=binary.ENGINES, action="append", help="this one only (may be repeated)")
-    parser.add_argument("--quick", action="store_true", help="2,000 jobs instead of 20,000")
     parser.add_argument("--calls", type=int, default=1_000_000, help="how often to call what does nothing")
-    parser.add_argument("--markdown", action="store_true", help="print tables for a README")
     given = parser.parse_args(arguments)
     engines = given.engine or binary.ENGINES
     pin()

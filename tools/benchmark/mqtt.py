@@ -8,7 +8,6 @@ of this process beside it.
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import socket
 import statistics
@@ -31,7 +30,7 @@ from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
 
 from batprotocol.fast import Cluster, StartVM, VMConfiguration, encode
-from benchmark.tables import table
+from benchmark.tables import parser_for, table
 
 __all__ = ["GOAL", "main", "measure"]
 
@@ -169,8 +168,7 @@ def measure(rounds: int, count: int) -> dict[str, tuple[float, float]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer tasks")
+    parser = parser_for(__doc__, quick="fewer tasks")
     parser.add_argument("--check", action="store_true", help=f"exit 1 below {GOAL:g} of bare paho")
     given = parser.parse_args(arguments)
     found = measure(*((3, 500) if given.quick else (9, 2000)))
@@ -178,7 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = [["tasks with their results", "a second", "the runtime's share", "processor, µs each"]]
     for name, (rate, processor) in found.items():
         rows.append([name, f"{rate:,.0f}", f"{own / rate:.2f}", f"{processor:,.0f}"])
-    print(f"FaST over a broker, {AT_ONCE} tasks at once:\n\n{table(rows, markdown=False)}")
+    print(f"FaST over a broker, {AT_ONCE} tasks at once:\n\n{table(rows, given.markdown)}")
     return 1 if given.check and own < GOAL * found["bare paho"][0] else 0
 
 

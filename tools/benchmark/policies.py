@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
 import time
 from collections.abc import Sequence
 
@@ -23,7 +22,7 @@ from batprotocol.model import (
     ProfileAndId,
 )
 from batprotocol.policies import named
-from benchmark.tables import table
+from benchmark.tables import parser_for, table
 
 HOSTS = 1000
 WAITING = (100, 1_000, 10_000)
@@ -101,14 +100,15 @@ def report(quick: bool, markdown: bool) -> str:
             longest = max(seconds for seconds, _ in costs)
             row.append(f"{each[len(each) // 2] * 1e6:,.0f} ({longest * 1e6:,.0f})")
         rows.append(row)
-    heading = f"A decision of a policy, {HOSTS:,} hosts, processor time in us a start (longest turn):"
+    heading = f"A decision of a policy, {HOSTS:,} hosts, processor time in µs a start (longest turn):"
     return f"{heading}\n\n{table(rows, markdown)}"
 
 
-def main(arguments: Sequence[str] = ()) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
-    print(report("--quick" in arguments, markdown=False), end="\n\n")
+    given = parser_for(__doc__, quick="fewer turns").parse_args(arguments)
+    print(report(given.quick, given.markdown), end="\n\n")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -7,7 +7,6 @@ processor's time counts, in one interleaved run.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
 from collections.abc import Callable, Sequence
@@ -34,7 +33,7 @@ from batprotocol.cli.run.scheduler import load
 from batprotocol.edc import Scheduler
 from batprotocol.edc.scheduler import attend_to, hello_of
 from batprotocol.edc.session import Session
-from benchmark.tables import table
+from benchmark.tables import parser_for, table
 
 __all__ = ["WAITING", "main", "measure"]
 
@@ -125,13 +124,12 @@ def measure(turns: int, waiting: Sequence[int] = WAITING) -> dict[str, list[floa
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer turns")
+    parser = parser_for(__doc__, quick="fewer turns")
     given = parser.parse_args(arguments)
     found = measure(100 if given.quick else 500)
     rows = [["µs per turn, jobs waiting", *(f"{count:,}" for count in WAITING)]]
     rows += [[name, *(f"{time:,.0f}" for time in times)] for name, times in found.items()]
-    print(f"Turns of the example schedulers, on {HOSTS:,} hosts:\n\n{table(rows, markdown=False)}")
+    print(f"Turns of the example schedulers, on {HOSTS:,} hosts:\n\n{table(rows, given.markdown)}")
     return 0
 
 

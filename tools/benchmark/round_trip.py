@@ -11,7 +11,6 @@ again, a part is a whole simulation, and its beginning is not counted.
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import os
 import statistics
@@ -33,7 +32,7 @@ from batprotocol.capture.sources import messages
 from batprotocol.edc import Server, Session, run
 from batprotocol.edc.scheduler import attend_to
 from batprotocol.wire import binary, frames
-from benchmark.tables import table
+from benchmark.tables import parser_for, table
 from benchmark.turns import SCHEDULERS, recorded
 
 __all__ = ["GOALS", "Ratio", "Recording", "main", "measure"]
@@ -194,9 +193,8 @@ def pin() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = parser_for(__doc__, quick="2,000 jobs instead of 20,000")
     parser.add_argument("--engine", choices=binary.ENGINES, action="append", help="this one only (may be repeated)")
-    parser.add_argument("--quick", action="store_true", help="2,000 jobs instead of 20,000")
     parser.add_argument(
         "--recorded",
         action="append",
@@ -205,7 +203,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="play this recorded run of FCFS (may be repeated)",
     )
     parser.add_argument("--check", action="store_true", help=f"exit 1 above {GOALS} times the echo")
-    parser.add_argument("--markdown", action="store_true", help="print tables for a README")
     given = parser.parse_args(arguments)
     pin()
     engines = given.engine or binary.ENGINES

@@ -8,7 +8,6 @@ its own, for its peak of memory; the processor's time of `simulate` alone counts
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import random
 import resource
@@ -27,7 +26,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 from batprotocol.cli.run.scheduler import load
 from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
 from batprotocol.simulator import Platform, StaticJob, Workload, WorkloadProfile, read_platform, simulate
-from benchmark.tables import table
+from benchmark.tables import parser_for, table
 
 __all__ = ["Cost", "main", "simulated"]
 
@@ -114,8 +113,7 @@ def measured(many: int, rounds: int) -> Iterator[tuple[int, int, Cost]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="20,000 jobs instead of a million")
+    parser = parser_for(__doc__, quick="20,000 jobs instead of a million")
     given = parser.parse_args(arguments)
     rows = [["running at once", "jobs", "jobs/s", "µs per job", "of that of 1,000 jobs", "peak memory"]]
     few = 0.0
@@ -123,14 +121,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         few = cost.seconds if jobs == FEW else few
         speed, micro = f"{1 / cost.seconds:,.0f}", f"{cost.seconds * 1e6:.1f}"
         rows.append([f"{running}", f"{jobs:,}", speed, micro, f"{cost.seconds / few:.2f}x", f"{cost.megabytes:.0f} MB"])
-    print(f"Simulating FCFS, one host a job, {HOSTS:,} hosts:\n\n{table(rows, markdown=False)}\n")
+    print(f"Simulating FCFS, one host a job, {HOSTS:,} hosts:\n\n{table(rows, given.markdown)}\n")
     rows = [["hosts of a job", "jobs", "jobs/s", "µs per job"]]
     for fewest, most, between in COMMUNICATING:
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             cost = pool.apply(communicated, (COMMUNICATIONS, fewest, most, between, 3 if given.quick else 9))
         hosts = f"{fewest}" if fewest == most else f"{fewest} to {most}"
         rows.append([hosts, f"{COMMUNICATIONS:,}", f"{1 / cost.seconds:,.0f}", f"{cost.seconds * 1e6:.1f}"])
-    print(f"Simulating FCFS, jobs that communicate all to all, with a backbone:\n\n{table(rows, markdown=False)}")
+    print(f"Simulating FCFS, jobs that communicate all to all, with a backbone:\n\n{table(rows, given.markdown)}")
     return 0
 
 

@@ -1,10 +1,19 @@
-"""Tables, as text for a terminal or as Markdown for a README."""
+"""Tables, as text for a terminal or as Markdown for a page, and the options that all benchmarks have."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 
-__all__ = ["table"]
+__all__ = ["parser_for", "table"]
+
+
+def parser_for(document: str | None, quick: str) -> argparse.ArgumentParser:
+    """A parser with what all have: `--quick`, which means this, and `--markdown`."""
+    parser = argparse.ArgumentParser(description=(document or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help=quick)
+    parser.add_argument("--markdown", action="store_true", help="print tables for a page (tools/paste_tables.py)")
+    return parser
 
 
 def table(rows: Sequence[Sequence[str]], markdown: bool) -> str:

@@ -7,7 +7,6 @@ cost is taken off, and what counts is the mean of the best round, as turns diffe
 
 from __future__ import annotations
 
-import argparse
 import gc
 import multiprocessing
 import sys
@@ -38,7 +37,7 @@ from batprotocol.model import (
 from batprotocol.simulator import Platform, Simulator, StaticJob, Workload, WorkloadProfile
 from batprotocol.sockets.channel import Channel
 from batprotocol.wire import FORMATS, binary
-from benchmark.tables import table
+from benchmark.tables import parser_for, table
 
 __all__ = ["PARTS", "SCHEDULERS", "Budget", "main", "measured", "recorded"]
 
@@ -202,10 +201,8 @@ def measured(make: Callable[[], Scheduler], jobs: int, rounds: int, format: str 
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = parser_for(__doc__, quick="2,000 jobs instead of 20,000")
     parser.add_argument("--engine", choices=binary.ENGINES, action="append", help="this one only (may be repeated)")
-    parser.add_argument("--quick", action="store_true", help="2,000 jobs instead of 20,000")
-    parser.add_argument("--markdown", action="store_true", help="print tables for a README")
     given = parser.parse_args(arguments)
     rows = [["turn of", *PARTS, "all"]]
     for engine in given.engine or binary.ENGINES:
