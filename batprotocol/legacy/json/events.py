@@ -101,7 +101,8 @@ class Notify(OpenEvent, frozen=True):
 
     Args:
         type: what: `submission_finished`, `registration_finished`, `no_more_static_job_to_submit`,
-            `event_machine_unavailable`, or the type of an external event that the user made up.
+            `no_more_external_event_to_occur`, `event_machine_unavailable`, or the type of an external event that the
+            user made up.
         extra: what else is said, such as `resources` for machines that become available.
     """
 

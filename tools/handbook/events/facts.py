@@ -43,7 +43,7 @@ def _rows(kind: type[model.Event]) -> Iterator[tuple[str, str]]:
     for what, automaton in _AUTOMATA:
         steps = [(state, there[kind]) for state, there in automaton.items() if kind in there]
         if steps:
-            yield what, f"{_steps(steps)} ([drawn]({_CONVERSATION}))"
+            yield what, f"{_steps(steps)} ([drawn]({_CONVERSATION}#{what.lower().replace(' ', '-')}))"
     (answer, when), asks = _answer(kind), [each for each in EVENTS.values() if _answer(each)[0] == kind.__name__]
     if answer:
         yield "Answered by", f"{code(answer)}{when}"
@@ -73,17 +73,16 @@ def _phases(kind: type[model.Event]) -> str:
     """When it may be said, and what that leads to."""
     steps = ROWS[kind].steps
     text = listed([_WHEN[phase] for phase in steps if phase is not Phase.END], "or")
-    if any(to is not phase for phase, to in steps.items()):
-        text += f"; from then on: {listed({prose(to.meaning): None for to in steps.values()}, 'or')}"
+    after = {to.meaning for phase, to in steps.items() if to is not phase and to is not Phase.BEGIN}
+    if after:
+        text += f"; from then on: {listed(sorted(after))}"
     return text + ("; in the last reply without effect" if steps.get(Phase.END) is Phase.END else "")
 
 
 def _steps(steps: list[tuple[Enum, Enum]]) -> str:
     """The steps of an automaton, in words."""
-    told = []
-    for before, after in steps:
-        told.append(f"stays {before.meaning}" if before is after else f"{before.meaning} → {after.meaning}")
-    return "; or ".join(told)
+    told = (f"{before.meaning} → {'the same' if before is after else after.meaning}" for before, after in steps)
+    return prose("; or ".join(told))
 
 
 def events(page: str, argument: str) -> str:

@@ -5,23 +5,27 @@ The schemas of older Batsims 5 are known by their ages. What JSON and text said 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import ast
+import inspect
+from collections.abc import Iterator, Mapping
 from functools import cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, Final
 
 from batprotocol import model
 from batprotocol.legacy.json.events import Notify
 from batprotocol.legacy.json.versions import EVENTS as OLD_EVENTS
-from batprotocol.legacy.json.versions import EventRow, Version
+from batprotocol.legacy.json.versions import VERSIONS, EventRow, Version, version_of
 from batprotocol.legacy.text import as_json
 from batprotocol.legacy.text.stamps import BY_VALUE
+from batprotocol.legacy.translate import ToOldScheduler
 from batprotocol.legacy.translate.batsim.told import TOLD as SAID_TO_TODAY
 from batprotocol.legacy.translate.batsim.wishes import WISHES
 from batprotocol.legacy.translate.scheduler.decisions import DECISIONS
 from batprotocol.legacy.translate.scheduler.told import TOLD
 from batprotocol.schemas import AGES, Difference, age, differences
 from handbook.events.docstrings import meanings
+from handbook.events.examples import of_event
 from handbook.events.layout import listed, rows
 from handbook.events.mentions import mentioned
 from handbook.events.places import event_of
@@ -113,17 +117,19 @@ def _of_today(functions: Mapping[type[Any], Any]) -> dict[str, set[type[Any]]]:
 
 def _older(name: str) -> set[type[Any]]:
     """The events of JSON that an event of today is translated into, and back where that goes."""
-    kind = getattr(model, name)
-    table: Mapping[type[Any], Any] = TOLD if kind in TOLD else WISHES
-    made = {by_name for module, by_name in _names(table, kind) if module == _JSON}
+    kind, translation = getattr(model, name), _translation(name)
+    names = mentioned(translation, _TRANSLATE).names if translation is not None else ()
+    made = {by_name for module, by_name in names if module == _JSON}
     known = {row.value.__name__: row.value for row in OLD_EVENTS}
     there = {known[each] for each in made if each in known}
     back = _of_today(SAID_TO_TODAY if kind in model.BATSIM_TO_EDC else DECISIONS).get(name, set())
-    return (there & back) or (back if kind in model.EDC_TO_BATSIM else there)
+    return (there & back) or (back if kind in model.EDC_TO_BATSIM else set())
 
 
-def _names(table: Mapping[type[Any], Any], kind: type[Any]) -> Iterable[tuple[str, str]]:
-    return mentioned(table[kind], _TRANSLATE).names if kind in table else ()
+def _translation(name: str) -> Any:
+    """The function that says an event of today in older words, None if there is none."""
+    kind = getattr(model, name)
+    return TOLD.get(kind) or WISHES.get(kind)
 
 
 def _version(version: Version) -> str:
@@ -136,12 +142,13 @@ def json_names(name: str) -> list[EventRow]:
     direction = model.Direction.BATSIM_TO_EDC
     if getattr(model, name) in model.EDC_TO_BATSIM:
         direction = model.Direction.EDC_TO_BATSIM
-    return [row for row in OLD_EVENTS if row.value in older and direction in row.directions]
+    found = [row for row in OLD_EVENTS if row.value in older and direction in row.directions]
+    return sorted(found, key=lambda row: row.since)
 
 
 def text_names(name: str) -> list[str]:
     """The stamps of the text protocol that an event of today was called, with the versions that have them."""
-    older = {(_JSON, row.value.__name__) for row in json_names(name)}
+    older = {(_JSON, row.value.__name__) for row in json_names(name) if row.value is not Notify}
     found = []
     for cls, stamp in BY_VALUE.items():
         if older & _said_as_json().get(cls.__name__, set()):
@@ -156,12 +163,8 @@ def text_names(name: str) -> list[str]:
 @cache
 def _said_as_json() -> Mapping[str, set[tuple[str, str]]]:
     """By the name of an event of text, what it is in JSON: the cases of the translation."""
-    import ast
-    import inspect
-    import textwrap
-
     found: dict[str, set[tuple[str, str]]] = {}
-    tree = ast.parse(textwrap.dedent(inspect.getsource(as_json._to_json)))
+    tree = ast.parse(inspect.getsource(as_json))
     for case in (each for each in ast.walk(tree) if isinstance(each, ast.match_case)):
         if isinstance(case.pattern, ast.MatchClass) and isinstance(case.pattern.cls, ast.Attribute):
             made = [each for part in case.body for each in ast.walk(part) if isinstance(each, ast.Attribute)]
@@ -189,18 +192,29 @@ def _batsim_5(name: str) -> str:
 
 
 def _json(name: str) -> Iterator[str]:
-    for row in json_names(name):
-        last = f"before {_version(row.until)}" if row.until < (5,) else ""
-        first = f"since {_version(row.since)}" if row.since > (1,) else ""
-        when = " ".join(part for part in (first, last) if part)
-        yield code(row.type) + _kinds(name, row) + (f" {when}" if when else "")
+    for kind, found in groupby(json_names(name), key=lambda row: row.type):
+        versions = list(found)
+        row, until = versions[0], versions[-1].until
+        since = max(row.since, _notified_since(name)) if row.value is Notify else row.since
+        parts = [f"since {_version(since)}" * (since > (1,)), f"before {_version(until)}" * (until < (5,))]
+        when = ", ".join(part for part in parts if part)
+        yield code(kind) + _kinds(name, row) + (f" {when}" if when else "")
 
 
 def _kinds(name: str, row: EventRow) -> str:
     """What is notified of, where it is a notification."""
     if row.value is not Notify:
         return ""
-    table: Mapping[type[Any], Any] = TOLD if getattr(model, name) in TOLD else WISHES
-    texts = mentioned(table[getattr(model, name)], _TRANSLATE).texts
+    texts = mentioned(_translation(name), _TRANSLATE).texts
     kinds = [kind for kind in meanings(Notify)["type"].split("`")[1::2] if kind in texts]
     return f" of {listed(map(code, kinds), 'or')}" if kinds else ""
+
+
+def _notified_since(name: str) -> Version:
+    """Since when Batsim notified of what it has an event for today: since the translation says so."""
+    kind = getattr(model, name)
+    for version in map(version_of, VERSIONS) if kind in TOLD else ():
+        told = ToOldScheduler(version).hear(of_event(kind).message)
+        if told is not None and any(isinstance(each, Notify) for each in told.events):
+            return version
+    return (1,)

@@ -21,7 +21,7 @@ def entries(items: Iterable[tuple[str, str, str, str]]) -> str:
 
 
 def _entry(anchor: str, name: str, facts: str, meaning: str) -> tuple[str, str]:
-    link = f' <a class="headerlink" href="#{anchor}" title="Link to this">¶</a>' if anchor else ""
+    link = f' <a class="headerlink" href="#{anchor}" title="Link to this"></a>' if anchor else ""
     term = f'<span id="{anchor}"></span>{name}{link}' if anchor else name
     return term, "\n\n".join(part for part in (f"[{facts}]{{.facts}}" if facts else "", meaning) if part)
 
