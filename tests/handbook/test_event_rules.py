@@ -24,6 +24,7 @@ sys.path.append(str(ROOT / "tools"))
 
 from handbook.events import event_rules, rules  # noqa: E402
 from handbook.events.places import EVENTS  # noqa: E402
+from handbook.rules import names as rule_names  # noqa: E402
 
 WITHOUT_ENGINE = True
 
@@ -80,6 +81,7 @@ def test_what_an_event_breaks_is_on_its_page() -> None:
 def test_each_rule_is_on_the_page_of_an_event() -> None:
     linked = {rule for name in EVENTS for rule in re.findall(r"`([a-z]+\.[a-z-]+)`", event_rules(f"x/{name}", ""))}
     assert set(RULES) - linked == set()
+    assert set(RULES) - set(rule_names()) == set()  # such names are links
 
 
 def test_most_rules_are_about_few_events() -> None:

@@ -28,7 +28,7 @@ from handbook.events.python import written
 __all__ = ["EXAMPLES", "Example", "example", "hexdump", "of_event", "value_example"]
 
 _DATA: Final = Path(__file__).resolve().parents[3] / "tests" / "data"
-_WRITTEN: Final = "made"
+_MADE: Final = "made"
 
 _EXTERNAL: Final = "runs/external-event-check__test_one_delay_job__binary"
 _PSTATES: Final = "runs/cover__test_one_delay_job-pstate__binary"
@@ -46,7 +46,7 @@ EXAMPLES: Final[Mapping[type[model.Event], tuple[str, int]]] = {
     model.RequestedCallEvent: (_FAT, 26),
     model.SimulationBeginsEvent: ("simulations/plan__roles-p__small_platform_pfs0__binary", 2),
     model.SimulationEndsEvent: (_EMPTY, 6),
-    model.SimulationErrorEvent: (_WRITTEN, 0),
+    model.SimulationErrorEvent: (_MADE, 0),
     model.AllStaticJobsHaveBeenSubmittedEvent: (_EMPTY, 4),
     model.AllStaticExternalEventsHaveBeenInjectedEvent: (_EXTERNAL, 26),
     model.HostsPStateChangedEvent: ("simulations/fuzz__random-energy-p__multi__binary", 32),
@@ -106,7 +106,7 @@ def _recording(name: str) -> Mapping[int, Example]:
 def of_event(kind: type[model.Event]) -> Example:
     """The message that shows an event."""
     source, number = EXAMPLES[kind]
-    if source == _WRITTEN:
+    if source == _MADE:
         builder = MessageBuilder(now=42.5)
         builder.add_simulation_error("the platform has no hosts")
         message = builder.finish_message()
@@ -121,7 +121,7 @@ def of_event(kind: type[model.Event]) -> Example:
 
 def _origin(kind: type[model.Event]) -> str:
     source, number = EXAMPLES[kind]
-    if source == _WRITTEN:
+    if source == _MADE:
         return "There is no recording of it, as no Batsim says it: this one is made with the builder."
     if source.startswith("goldens"):
         return "There is no recording of it, as Batsim refuses it: this one was written by the protocol's C++ library."
@@ -170,14 +170,16 @@ def hexdump(data: bytes) -> str:
 # Values
 
 
-@cache
-def _all() -> tuple[Example, ...]:
-    """All binary recordings, the shortest messages first; then what the C++ library has written."""
-    archives = sorted(_DATA.glob("runs/*__binary.tar.xz")) + sorted(_DATA.glob("simulations/*.tar.xz"))
-    recorded = [each for path in archives for each in _recording(f"{path.parent.name}/{path.name[:-7]}").values()]
-    goldens = (_read(path.name, path.read_bytes()) for path in sorted((_DATA / "goldens").glob("*.bin")))
-    rest = [each for each in goldens if each is not None]
-    return (*sorted(recorded, key=lambda each: len(each.data)), *sorted(rest, key=lambda each: len(each.data)))
+def _recorded() -> Iterator[Example]:
+    """What is in the binary recordings."""
+    for path in (*sorted(_DATA.glob("runs/*__binary.tar.xz")), *sorted(_DATA.glob("simulations/*.tar.xz"))):
+        yield from _recording(f"{path.parent.name}/{path.name.removesuffix('.tar.xz')}").values()
+
+
+def _written() -> Iterator[Example]:
+    """What the C++ library has written."""
+    found = (_read(path.name, path.read_bytes()) for path in sorted((_DATA / "goldens").glob("*.bin")))
+    yield from (each for each in found if each is not None)
 
 
 def _within(value: Any, tree: Any) -> Iterator[tuple[Any, Any]]:
@@ -209,15 +211,30 @@ def _unwrapped(tree: Any) -> Any:
     return tree
 
 
+def _untold(value: Any) -> int:
+    """How much of a value is as good as nothing: 0, empty, absent; or a list of one."""
+    if isinstance(value, model.Value):
+        return sum(_untold(getattr(value, field)) for field in value.__struct_fields__)
+    if isinstance(value, tuple):
+        return (len(value) < 2) + sum(map(_untold, value))
+    return int(not value)
+
+
 @cache
 def _values() -> Mapping[str, tuple[Any, Any]]:
-    """For each type, the value of it that is in the shortest message."""
+    """For each type, a value that was recorded, or else written, tells most of its fields, and is short."""
     found: dict[str, tuple[Any, Any]] = {}
-    for each in _all():
-        for value, tree in _within(each.message, from_message(each.message)):
-            name = type(value).__name__
-            if name not in found and not isinstance(value, model.Event | Message | tuple):
-                found[name] = (value, tree)
+    for source in (_recorded(), _written()):
+        best: dict[str, tuple[int, int]] = {}
+        known = set(found)
+        for each in source:
+            for value, tree in _within(each.message, from_message(each.message)):
+                name = type(value).__name__
+                if not isinstance(value, model.Value) or isinstance(value, model.Event | Message) or name in known:
+                    continue
+                score = _untold(value), len(each.data)
+                if name not in best or score < best[name]:
+                    best[name], found[name] = score, (value, tree)
     return found
 
 

@@ -51,7 +51,7 @@ def _used(name: str) -> Iterator[str]:
         told.append(f"a member of the union {listed(map(code, unions))}")
     if fields:
         told.append(f"in {listed(map(code, fields))}")
-    told.append(f"since {event_age(name)}")
+    told.append(f"since [{event_age(name)}](../../howto/read-other-schemas.md)")
     yield f"[{' · '.join(told)}]{{.facts}}"
     yield ""
 
