@@ -20,6 +20,7 @@ from batprotocol.model import (
     JobSubmittedEvent,
     Message,
     ProfileAndId,
+    WorkloadAndFilename,
 )
 from batprotocol.policies import named
 from benchmark.tables import parser_for, table
@@ -42,7 +43,8 @@ class _Game:
         self._attend = attend_to(self.policy)
         hosts = [Host(id=id, name=f"h{id}", state=HostState.IDLE, computation_speed=[1e9]) for id in range(HOSTS)]
         builder = MessageBuilder()
-        builder.add_simulation_begins(batsim_version="5.0.0", computation_hosts=hosts)
+        workloads = [WorkloadAndFilename("w0", "workload.json")]  # else no job could be submitted
+        builder.add_simulation_begins(batsim_version="5.0.0-rc2", computation_hosts=hosts, workloads=workloads)
         self.play(*builder.finish_message().events)
         while self.policy.state.free:
             size = min(self.random.choice([1, 2, 4, 8, 16, 32]), len(self.policy.state.free))
