@@ -12,8 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import msgspec
-
 from batprotocol import Message, MessageBuilder, model
 from batprotocol.capture.sources import messages
 from batprotocol.cli.messages.dump import tree_text
@@ -190,14 +188,14 @@ def _within(value: Any, tree: Any) -> Iterator[tuple[Any, Any]]:
             yield from _within(each, part)
     elif isinstance(value, model.Value):
         inside = tree["event"] if isinstance(value, model.Event) else tree
-        for field in msgspec.structs.fields(value):
-            part = inside.get(field.name) if isinstance(inside, dict) else None
-            given = getattr(value, field.name)
+        for name in value.__struct_fields__:
+            part = inside.get(name) if isinstance(inside, dict) else None
+            given = getattr(value, name)
             if isinstance(given, model.Value | tuple) and part is not None:
                 found = _within(given, _unwrapped(part))
-                if f"{field.name}_type" in inside:
+                if f"{name}_type" in inside:
                     first, _ = next(found)
-                    yield first, {f"{field.name}_type": inside[f"{field.name}_type"], field.name: part}
+                    yield first, {f"{name}_type": inside[f"{name}_type"], name: part}
                 yield from found
 
 
@@ -240,7 +238,7 @@ def _values() -> Mapping[str, tuple[Any, Any]]:
 
 def value_example(name: str) -> str:
     """A value of a type, as it came in a message, in Python and in JSON; "" if none did, or it holds nothing."""
-    if name not in _values() or not msgspec.structs.fields(_values()[name][0]):
+    if name not in _values() or not _values()[name][0].__struct_fields__:
         return ""
     value, tree = _values()[name]
     return tabs(

@@ -65,14 +65,16 @@ def call(name: str, arguments: Sequence[Piece]) -> Piece:
 
 
 @cache
-def _parameters(kind: type[model.Value]) -> tuple[inspect.Parameter, ...]:
-    return tuple(inspect.signature(kind).parameters.values())
+def _fields(kind: type[model.Value]) -> tuple[tuple[msgspec.structs.FieldInfo, ...], bool]:
+    """The fields of a type, and whether they are better told by name."""
+    fields = msgspec.structs.fields(kind)
+    needed = sum(field.required for field in fields)
+    parameters = inspect.signature(kind).parameters.values()
+    return fields, needed > 2 or any(each.kind is each.KEYWORD_ONLY for each in parameters)
 
 
 def _arguments(value: model.Value, whole: bool) -> list[Piece]:
-    fields = msgspec.structs.fields(value)
-    needed = sum(field.required for field in fields)
-    by_name = needed > 2 or any(each.kind is each.KEYWORD_ONLY for each in _parameters(type(value)))
+    fields, by_name = _fields(type(value))
     found: list[Piece] = []
     for field in fields:
         given = getattr(value, field.name)
