@@ -43,10 +43,6 @@ def tabs(kind: type[model.Event]) -> dict[str, str]:
     return {title: content for title, _, content in TAB.findall(text)}
 
 
-def test_each_event_has_an_example() -> None:
-    assert set(examples.EXAMPLES) == set(EVENTS.values())
-
-
 @pytest.mark.parametrize("kind", EVENTS.values(), ids=lambda kind: kind.__name__)
 def test_all_tabs_show_one_message(kind: type[model.Event]) -> None:
     shown = tabs(kind)

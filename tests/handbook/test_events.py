@@ -19,6 +19,7 @@ sys.path.append(str(ROOT / "tools"))
 
 from handbook import events, pages  # noqa: E402
 from handbook.events import docstrings, places  # noqa: E402
+from handbook.events.examples import EXAMPLES  # noqa: E402
 from handbook.events.units import UNITS  # noqa: E402
 
 WITHOUT_ENGINE = True
@@ -43,6 +44,9 @@ def completed(folder: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("path", EVENT_PAGES, ids=lambda path: path.stem)
 def test_each_event_has_a_page_with_all_parts_and_prose(path: Path) -> None:
+    assert path in HAND, (
+        f"docs/reference/events/{path.name}: add a page with {', '.join(MARKERS)}, and what Batsim does"
+    )
     text = HAND[path]
     assert [each.partition(" ")[0] for each in MARKER.findall(text) if each in MARKERS] == list(MARKERS)
     assert text.startswith(f"# {path.stem}\n")
@@ -62,7 +66,11 @@ def test_each_thing_of_the_schema_is_on_exactly_one_page() -> None:
         each.partition(" ")[2] for text in HAND.values() for each in MARKER.findall(text) if "thing" in each
     )
     found.update(path.stem for path in EVENT_PAGES)
-    assert found == Counter([*SCHEMA.tables, *SCHEMA.enums, *SCHEMA.unions])
+    expected = Counter([*SCHEMA.tables, *SCHEMA.enums, *SCHEMA.unions])
+    assert not expected - found, (
+        f"docs/reference/values: add <!-- generated: thing {min(expected - found)} --> to a page"
+    )
+    assert not found - expected, f"docs/reference/values: {min(found - expected)} is there twice, or is nothing"
 
 
 def test_each_field_and_member_has_one_anchor() -> None:
@@ -93,7 +101,13 @@ def test_each_number_has_a_unit() -> None:
         for field in table.fields
         if (field.type.element or field.type).kind in {*RANGES, "float32", "float64"}
     }
-    assert set(UNITS) == numbers
+    assert not numbers - set(UNITS), f"tools/handbook/events/units.py: add {min(numbers - set(UNITS))}"
+    assert not set(UNITS) - numbers, f"tools/handbook/events/units.py: {min(set(UNITS) - numbers)} is no number"
+
+
+def test_each_event_has_an_example() -> None:
+    forgotten = set(places.EVENTS.values()) - set(EXAMPLES)
+    assert not forgotten, f"tools/handbook/events/examples.py: add {forgotten.pop().__name__} to EXAMPLES"
 
 
 def test_everything_has_a_meaning() -> None:
