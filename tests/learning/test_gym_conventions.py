@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import re
 import subprocess
 import sys
 import warnings
@@ -207,14 +206,6 @@ def test_a_vector_of_processes_takes_our_factories() -> None:
         np.testing.assert_array_equal(seen["jobs"][1], alone["jobs"])
     finally:
         vector.close()
-
-
-def test_python_blocks_of_the_handbook() -> None:
-    text = (ROOT / "docs" / "howto" / "learn-to-schedule.md").read_text()
-    blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    assert len(blocks) >= 3
-    for block in blocks:
-        exec(compile(block, "docs/howto/learn-to-schedule.md", "exec"), {})
 
 
 def test_without_gymnasium_it_says_what_to_install() -> None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from handbook import catalogues, commands, events, rules
+from handbook import catalogues, commands, environments, events, rules
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -28,6 +28,8 @@ GENERATORS: Final[Mapping[str, Callable[[Page, str], str]]] = {
     "example": events.example,
     "fields": events.event_fields,
     "thing": events.thing,
+    "environment-features": environments.features,
+    "environments": environments.environments,
     "fast-routes": lambda page, argument: "",
     "command": commands.command,
     "commands": commands.commands,
