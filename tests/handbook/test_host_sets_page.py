@@ -14,7 +14,7 @@ WITHOUT_ENGINE = True
 def test_the_table_of_texts() -> None:
     page = (DOCS / "explanation" / "host-sets.md").read_text(encoding="utf-8")
     page = page[page.index("| text |") : page.index("`hosts.misread` is a warning")]
-    rows = re.findall(r"^\| (`.+?`) \| ([^|]+) \| (?:`(hosts\.\w+)`)?.*\|$", page, re.M)
+    rows = re.findall(r"^\| (`[^|]+) \| ([^|]+) \| (?:`(hosts\.\w+)`)?.*\|$", page, re.M)
     judged = 0
     for texts, read, rule in rows:
         for text in re.findall(r"`([^`]*)`", texts):
@@ -30,4 +30,4 @@ def test_the_table_of_texts() -> None:
                 assert not hosts.misread, text
             elif not rule:
                 assert (hosts.text, hosts.misread, hosts.ascending) == (read, False, True)
-    assert judged > 10
+    assert judged > 9

@@ -41,7 +41,7 @@ KINDS: Final = {
     "periodic": "calls, probes",
     "hosts": "hosts",
     "simulation": "inputs",
-    "events": "not in Batsim yet",  # there is nothing to judge them by
+    "events": "not yet",  # there is nothing to judge them by
 }
 """What an event is about, by the module that judges it, in the order in which it is shown."""
 
