@@ -115,8 +115,10 @@ def _module(path: str) -> ModuleType:
     if name in DEPENDENCIES or _is_taken(name, path):
         # Whoever imports that module from now on would get this file.
         raise LoadError(f"{path!r} would hide the module {name} of Python or of this library; rename the file")
-    # As that of a script, the folder stays: what the file imports in its methods is looked for when they are called.
-    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    folder = os.path.dirname(os.path.abspath(path))
+    if folder not in sys.path[:1]:
+        # As that of a script, it stays: what the file imports in its methods is looked for when they are called.
+        sys.path.insert(0, folder)
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise LoadError(f"{path!r} is no Python file")
