@@ -37,25 +37,22 @@ ROOMS = (
 """Where a change of the schema is felt, and what is to be seen to there."""
 
 
-def words(difference: Difference) -> list[str]:
-    """What the code calls what differs."""
-    table, _, field = difference.place.partition(".")
-    found = [table]
-    if field and field[0].islower():
-        found.append(field)
-    return found + ([re.sub(r"(?<!^)(?=[A-Z])", "_", table).lower().removesuffix("_event")] if "Event" in table else [])
+def names(table: str) -> list[str]:
+    """What the code calls a table: an event also as methods do, `add_execute_job` and `on_job_completed`."""
+    in_methods = re.sub(r"(?<!^)(?=[A-Z])", "_", table).lower().removesuffix("_event")
+    return [table, in_methods] if table.endswith("Event") else [table]
 
 
-def places(difference: Difference) -> Iterator[str]:
-    """The places in the code that speak of what differs, a line for each room."""
-    patterns = [re.compile(rf"(?<![A-Za-z]){re.escape(word)}(?![A-Za-z])") for word in words(difference)]
+def places(table: str) -> Iterator[str]:
+    """The places in the code that speak of a table, enum or union, a line for each room."""
+    pattern = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(names(table))})(?![A-Za-z])")
     for room, what in ROOMS:
         found = []
         for path in sorted((ROOT / "batprotocol" / room).rglob("*.py")):
             lines = path.read_text().splitlines()
-            numbers = [number for number, line in enumerate(lines, 1) if patterns[0].search(line)]
-            if numbers:
-                found.append(f"{path.relative_to(ROOT).as_posix()}:{numbers[0]}")
+            number = next((number for number, line in enumerate(lines, 1) if pattern.search(line)), None)
+            if number is not None:
+                found.append(f"{path.relative_to(ROOT).as_posix()}:{number}")
         if found:
             more = f" and {len(found) - 3} more files" if len(found) > 3 else ""
             yield f"      {room}: {what}\n        {', '.join(found[:3])}{more}"
@@ -72,7 +69,7 @@ def report(found: list[Difference]) -> Iterator[str]:
         table = each.place.partition(".")[0]
         if table not in told:
             told.add(table)
-            yield from places(each)
+            yield from places(table)
 
 
 def adopt(new: Path, age: str) -> None:

@@ -16,8 +16,6 @@ from batprotocol.wire import detect, frames, json
 
 __all__ = ["aged"]
 
-_FORMATS = {"binary": "binary", "json": "JSON"}
-
 
 def aged(source: str) -> Spoken:
     """The protocol of a schema.
@@ -53,7 +51,7 @@ def aged(source: str) -> Spoken:
         return Reading(spoken, kind, flags=flags, format=format, skipped=tuple(skipped), original=record, shown=record)
 
     def write(reading: Reading, to: str, indent: int | None) -> bytes:
-        if to not in _FORMATS:
+        if to not in frames.FLAGS:
             raise DecodeError(f"this protocol has no {to}: it can be converted to binary or json")
         if reading.kind == "hello":
             body = codec.encode(reading.original) if to == "binary" else json.text(reading.original).encode() + b"\0"
