@@ -13,7 +13,7 @@ from handbook.events.python import Piece, call, laid_out, named, pieces
 
 __all__ = ["arguments_of", "building", "method_of"]
 
-_WORD: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WORD: Final = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?<!P)")
 
 
 def method_of(kind: type[model.Event]) -> str:
@@ -22,8 +22,7 @@ def method_of(kind: type[model.Event]) -> str:
     >>> method_of(model.JobsKilledEvent), method_of(model.EDCHelloEvent), method_of(model.ChangeHostsPStateEvent)
     ('add_jobs_killed', 'add_edc_hello', 'add_change_hosts_pstate')
     """
-    words = _WORD.sub("_", kind.__name__.removesuffix("Event")).lower()
-    return f"add_{words}".replace("_p_state", "_pstate").replace("_static_jobs", "_static_jobs")
+    return f"add_{_WORD.sub('_', kind.__name__.removesuffix('Event')).lower()}"
 
 
 def _placed(event: model.ExecuteJobEvent) -> Any:

@@ -11,7 +11,7 @@ from batprotocol import model
 from batprotocol.conversation.automaton import HOSTS, JOBS, REGISTRATION, Phase
 from batprotocol.conversation.events import EVENTS as ROWS
 from batprotocol.edc.scheduler import METHODS
-from handbook.events import history
+from handbook.events import ages
 from handbook.events.calls import method_of
 from handbook.events.docstrings import said, sentence
 from handbook.events.layout import listed, rows
@@ -52,7 +52,7 @@ def _rows(kind: type[model.Event]) -> Iterator[tuple[str, str]]:
     if kind in METHODS:
         yield "Scheduler", code(f"Scheduler.{METHODS[kind]}")
     yield "Builder", code(f"MessageBuilder.{method_of(kind)}")
-    yield "Since", f"Batsim 5, [schema](../../howto/read-other-schemas.md) of {history.event_age(kind.__name__)}"
+    yield "Since", f"Batsim 5, [schema](../../howto/read-other-schemas.md) of {ages.since(kind.__name__)}"
 
 
 def _answer(kind: type[model.Event]) -> tuple[str, str]:

@@ -13,8 +13,8 @@ from batprotocol import model
 from batprotocol.builder import fields as checks
 from batprotocol.builder.completions import asked
 from batprotocol.reflection import Field, Type
-from batprotocol.wire.binding import RANGES
-from handbook.events import history, python
+from batprotocol.wire.binding import RANGES, wrapped
+from handbook.events import ages, python
 from handbook.events.docstrings import meanings
 from handbook.events.layout import entries
 from handbook.events.places import anchor, event_of, is_hidden
@@ -69,7 +69,7 @@ def _facts(table: str, field: Field) -> Iterator[str]:
         yield f"{least:,} to {most:,}".replace("-", "−")
     if demand in _ASKED:
         yield _ASKED[demand]
-    told = list(history.field_ages(table, field.name))
+    told = list(ages.field_ages(table, field.name))
     yield from (each for each in _absence(table, field) if not any(age.startswith(each) for age in told))
     yield from told
 
@@ -79,8 +79,8 @@ def _type(type_: Type, instead: str = "") -> str:
         return f"list of {_plural(type_.element)}"
     if type_.kind == "union":
         return f"one of {code(type_.name)}"
-    if type_.name.endswith("Wrapper"):
-        (inner,) = (each for each in SCHEMA.tables[type_.name].fields if each.type.kind != "utype")
+    inner = wrapped(type_.name)
+    if inner is not None:
         return f"{_type(inner.type)} (on the wire in a {code(type_.name)})"
     if type_.name:
         return code(type_.name)

@@ -1,7 +1,4 @@
-"""Since when there is an event or a field, and what other protocols called it.
-
-The schemas of older Batsims 5 are known by their ages. What JSON and text said instead, the translations tell.
-"""
+"""What an event was called before: in older schemas of Batsim 5, in JSON, and in text. The translations tell."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import ast
 import inspect
 from collections.abc import Iterator, Mapping
 from functools import cache
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import Any, Final
 
 from batprotocol import model
@@ -23,7 +20,7 @@ from batprotocol.legacy.translate.batsim.told import TOLD as SAID_TO_TODAY
 from batprotocol.legacy.translate.batsim.wishes import WISHES
 from batprotocol.legacy.translate.scheduler.decisions import DECISIONS
 from batprotocol.legacy.translate.scheduler.told import TOLD
-from batprotocol.schemas import AGES, Difference, age, differences
+from handbook.events import ages
 from handbook.events.docstrings import meanings
 from handbook.events.examples import of_event
 from handbook.events.layout import listed, rows
@@ -31,78 +28,11 @@ from handbook.events.mentions import mentioned
 from handbook.events.places import event_of
 from handbook.markdown import code
 
-__all__ = ["event_age", "event_history", "field_ages", "json_names", "text_names"]
+__all__ = ["event_history"]
 
 _JSON: Final = "batprotocol.legacy.json.events"
 _TRANSLATE: Final = "batprotocol.legacy.translate"
 _TODAY: Final = "batprotocol.model"
-
-
-# Ages
-
-
-@cache
-def _changes() -> Mapping[str, list[tuple[str, Difference]]]:
-    """What has changed in the schema, by place: the age it changed to, and how."""
-    found: dict[str, list[tuple[str, Difference]]] = {}
-    for old, new in pairwise(AGES):
-        for each in differences(age(old), age(new)):
-            found.setdefault(each.place, []).append((new, each))
-    return found
-
-
-def _since(place: str) -> str:
-    """The first age that has it."""
-    added = [to for to, each in _changes().get(place, ()) if each.kind == "added"]
-    return added[-1] if added else AGES[0]
-
-
-def event_age(name: str) -> str:
-    """The age of the schema since which there is an event, or any other part of it."""
-    return _since(name)
-
-
-_WORDS: Final = {
-    "default": "default {} {to}",
-    "not required": "no more required since {to}",
-    "not nullable": "no more to be absent since {to}",
-    "nullable": "that it can be absent since {to}",
-    "required": "required since {to}",
-}
-
-
-def field_ages(table: str, field: str) -> Iterator[str]:
-    """Since when there is a field, and what has changed in it but its number."""
-    since = max(_since(table), _since(f"{table}.{field}"))
-    yield f"since {since}"
-    for to, each in _changes().get(f"{table}.{field}", ()):
-        if each.kind == "type":
-            yield f"{each.detail.partition(' before')[0]} before {to}"
-        elif each.kind in _WORDS:
-            yield _WORDS[each.kind].format(each.detail, to=to)
-
-
-def _gone(table: str) -> Iterator[str]:
-    """The fields of a table that are gone."""
-    for place, changes in _changes().items():
-        owner, dot, field = place.partition(".")
-        if owner == table and dot:
-            yield from (f"{code(field)} until {to}" for to, each in changes if each.kind == "removed")
-
-
-def _numbers(name: str) -> str:
-    """Its number in the union of all events, today and before."""
-    found: list[tuple[str, int]] = []
-    older = [each.detail.removeprefix("it was ") for _, each in _changes().get(name, ()) if each.kind == "renamed"]
-    for each in AGES:
-        members = age(each).unions["Event"].members
-        number = next((members.index(called) + 1 for called in (name, *older) if called in members), 0)
-        if number and (not found or found[-1][1] != number):
-            found.append((each, number))
-    return ", ".join(f"{number} ({since})" if len(found) > 1 else str(number) for since, number in found)
-
-
-# Older protocols
 
 
 def _of_today(functions: Mapping[type[Any], Any]) -> dict[str, set[type[Any]]]:
@@ -136,7 +66,7 @@ def _version(version: Version) -> str:
     return ".".join(map(str, version if len(version) > 1 else (*version, 0)))
 
 
-def json_names(name: str) -> list[EventRow]:
+def _json_names(name: str) -> list[EventRow]:
     """The rows of the events of JSON that an event of today was called."""
     older = _older(name)
     direction = model.Direction.BATSIM_TO_EDC
@@ -146,18 +76,15 @@ def json_names(name: str) -> list[EventRow]:
     return sorted(found, key=lambda row: row.since)
 
 
-def text_names(name: str) -> list[str]:
+def _text_names(name: str) -> list[str]:
     """The stamps of the text protocol that an event of today was called, with the versions that have them."""
-    older = {(_JSON, row.value.__name__) for row in json_names(name) if row.value is not Notify}
-    found = []
-    for cls, stamp in BY_VALUE.items():
-        if older & _said_as_json().get(cls.__name__, set()):
-            found.append(
-                f"{code(stamp.letter)} in text-{stamp.since} to text-3"
-                if stamp.since < 3
-                else f"{code(stamp.letter)} in text-3"
-            )
-    return found
+    older = {(_JSON, row.value.__name__) for row in _json_names(name) if row.value is not Notify}
+    stamps = [stamp for cls, stamp in BY_VALUE.items() if older & _said_as_json().get(cls.__name__, set())]
+    last = max(stamp.since for stamp in BY_VALUE.values())
+    return [
+        f"{code(stamp.letter)} in text-{stamp.since}{f' to text-{last}' if stamp.since < last else ''}"
+        for stamp in stamps
+    ]
 
 
 @cache
@@ -176,23 +103,23 @@ def event_history(page: str, argument: str) -> str:
     """The section about the past of the event whose page this is."""
     name = event_of(page).__name__
     told = [("Batsim 5", _batsim_5(name))]
-    told.append(("JSON, Batsim 1 to 4", listed(_json(name)) if json_names(name) else "no such event"))
-    told.append(("Text", listed(text_names(name)) if text_names(name) else "no such stamp"))
+    told.append(("JSON, Batsim 1 to 4", listed(_json(name)) if _json_names(name) else "no such event"))
+    told.append(("Text", listed(_text_names(name)) if _text_names(name) else "no such stamp"))
     more = "What is lost on the way, [the older protocols](../../howto/use-older-protocols.md) tell."
     return f"## Other versions\n\n{rows(told)}\n{more}\n"
 
 
 def _batsim_5(name: str) -> str:
-    text = f"number {_numbers(name)} of the union `Event`"
-    for to, each in _changes().get(name, ()):
-        if each.kind == "renamed":
-            text += f"; {code(each.detail.removeprefix('it was '))} before {to}"
-    gone = list(_gone(name))
-    return text + (f"; with {listed(gone)}" if gone else "")
+    numbers = ages.numbers(name)
+    told = [f"{number} ({since})" if len(numbers) > 1 else str(number) for since, number in numbers]
+    parts = [f"number {', '.join(told)} of the union `Event`"]
+    parts += [f"{code(older)} before {to}" for older, to in ages.names_before(name)]
+    parts += [f"with {code(field)} before {to}" for field, to in ages.gone(name)]
+    return "; ".join(parts)
 
 
 def _json(name: str) -> Iterator[str]:
-    for kind, found in groupby(json_names(name), key=lambda row: row.type):
+    for kind, found in groupby(_json_names(name), key=lambda row: row.type):
         versions = list(found)
         row, until = versions[0], versions[-1].until
         since = max(row.since, _notified_since(name)) if row.value is Notify else row.since

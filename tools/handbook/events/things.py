@@ -10,10 +10,9 @@ from batprotocol._schema.description import SCHEMA
 
 from batprotocol import model
 from batprotocol.reflection import Type
-from handbook.events import docstrings
+from handbook.events import ages, docstrings
 from handbook.events.examples import value_example
 from handbook.events.fields import field_list
-from handbook.events.history import event_age
 from handbook.events.layout import entries, listed
 from handbook.events.places import anchor, is_hidden
 from handbook.markdown import code, prose
@@ -51,7 +50,7 @@ def _used(name: str) -> Iterator[str]:
         told.append(f"a member of the union {listed(map(code, unions))}")
     if fields:
         told.append(f"in {listed(map(code, fields))}")
-    told.append(f"since [{event_age(name)}](../../howto/read-other-schemas.md)")
+    told.append(f"since [{ages.since(name)}](../../howto/read-other-schemas.md)")
     yield f"[{' · '.join(told)}]{{.facts}}"
     yield ""
 
