@@ -39,6 +39,7 @@ COLOURS: Final = {
 """The colours that sources may use, and the theme's that take their place in a page."""
 
 _DARK: Final = {
+    "background": "#131416",
     "--color-foreground-primary": "#cfd0d0",
     "--color-foreground-secondary": "#9ca0a5",
     "--color-brand-content": "#5ca5ff",
@@ -47,7 +48,7 @@ _DARK: Final = {
     "--color-background-border": "#303335",
 }
 _ALONE: Final = f"@media (prefers-color-scheme: dark) {{ svg:root {{ {'; '.join(map(': '.join, _DARK.items()))} }} }}"
-"""Where a figure is shown by itself, it has no theme to follow, but a browser that likes it dark."""
+"""Where a figure is shown by itself, it has no theme to follow, but a browser that may like it dark."""
 
 _LETTERS: Final = "var(--font-stack, Helvetica, Arial, sans-serif)"
 _DEFAULTS: Final = (

@@ -70,7 +70,7 @@ def test_automata_have_their_states_and_events(
         assert words.count(event.__name__.removesuffix("Event")) == arrows
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "turn"])
 def test_all_colours_are_the_theme_s(name: str) -> None:
     colours = set(re.findall(r'(?:fill|stroke)="([^"]*)"', figure(name)))
     assert colours <= {"none", *(f"var({theme}, {colour})" for colour, theme in draw.COLOURS.items())}
@@ -81,6 +81,15 @@ def test_links_lead_to_pages() -> None:
     for name in NAMES:
         for link in re.findall(r'href="([^"]*)"', figure(name)):
             assert (draw.FIGURES / link).is_file(), f"{name}: {link}"
+
+
+def test_the_turn_that_is_drawn_is_that_of_the_page() -> None:
+    """It is drawn by hand, but for the handbook's page of time, whose first example is run by the tests."""
+    page = (draw.FIGURES.parent / "explanation" / "time.md").read_text(encoding="utf-8")
+    times = re.findall(r"\b\d+\.\d{5}\b", figure("turn"))
+    assert len(times) == 4
+    first = page[: page.index("## A message takes time")]
+    assert [time for time in times if time not in first] == []
 
 
 def test_drawing_gives_text_as_text_and_refuses_other_colours() -> None:
