@@ -160,9 +160,8 @@ class FromEDC(Collector):
             emission_filter: which data is emitted; all unless told otherwise.
 
         >>> builder = MessageBuilder()
-        >>> builder.add_create_probe(
-        ...     "power", hosts="0-3", trigger=model.Periodic(60), aggregation=model.ArithmeticMean()
-        ... )
+        >>> energy = model.ProbeDataAccumulation()  # power accumulated over time: the kind that Batsim implements
+        >>> builder.add_create_probe("energy", hosts="0-3", trigger=model.Periodic(60), accumulation=energy)
         """
         self._append(
             model.CreateProbeEvent(
@@ -187,7 +186,7 @@ class FromEDC(Collector):
         self._append(model.StopProbeEvent(timestamp=self._now, probe_id=probe_id))
 
     def add_trigger_probe(self, probe_id: str, force_data_emission: bool = True) -> None:
-        """Decision component: take a measure now.
+        """Decision component: take a measure now. Batsim 5.0.0-rc2 refuses it.
 
         Args:
             probe_id: the name of the probe; not empty.
@@ -198,7 +197,7 @@ class FromEDC(Collector):
         )
 
     def add_reset_probe(self, probe_id: str, new_value: float = 0.0) -> None:
-        """Decision component: set the accumulated value of this probe.
+        """Decision component: set the accumulated value of this probe. Batsim 5.0.0-rc2 refuses it.
 
         Args:
             probe_id: the name of the probe; not empty.

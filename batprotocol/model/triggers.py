@@ -33,7 +33,7 @@ class FinitePeriodNumber(Value, frozen=True):
     """A fixed number of periods.
 
     Args:
-        nb_periods: how many times the trigger fires; uint32. Batsim refuses 0.
+        nb_periods: how many times a call comes, or a probe emits; uint32. Batsim refuses 0.
     """
 
     nb_periods: int
@@ -43,7 +43,7 @@ PeriodicMode: TypeAlias = Infinite | FinitePeriodNumber
 
 
 class Periodic(Value, frozen=True):
-    """A trigger that fires again and again.
+    """A trigger that fires again and again: at the multiples of its period, counted from time 0.
 
     Args:
         period: the time between two firings, in `time_unit`; uint64. Batsim refuses 0, and the periods of running

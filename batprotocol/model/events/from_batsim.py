@@ -59,7 +59,7 @@ class JobCompletedEvent(EventBase, frozen=True, kw_only=True):
     Args:
         job_id: the job, `workload!job`.
         state: how it ended.
-        return_code: 0 for success; int32. Batsim gives -1 or -2 for a killed job.
+        return_code: 0 for success; int32. Batsim gives -1 at the walltime, and -1 or -2 for a killed job.
         timestamp: when, in simulated seconds.
     """
 
@@ -72,8 +72,8 @@ class JobsKilledEvent(EventBase, frozen=True, kw_only=True):
     """Batsim: these jobs were killed, as asked.
 
     Args:
-        job_ids: the jobs, `workload!job`.
-        progresses: how far each had come; fewer than `job_ids` when some had ended by themselves.
+        job_ids: the jobs, `workload!job`, in the order in which the `KillJobsEvent` named them.
+        progresses: how far each had come, sorted by job; fewer than `job_ids` when some had ended by themselves.
         profiles: their profiles, if `forward_profiles_on_jobs_killed` was requested; else None.
         timestamp: when, in simulated seconds.
     """
@@ -96,7 +96,7 @@ class ProbeDataEmittedEvent(EventBase, frozen=True, kw_only=True):
         probe_id: the name of the probe.
         resources: the hosts or links observed.
         metrics: what is measured.
-        data: the value, or one for each resource.
+        data: the value, or one for each resource. Batsim's are joules since the start of the simulation.
         manually_triggered: whether a `TriggerProbeEvent` asked for it.
         nb_emitted: how many times the probe has emitted data; uint32. Batsim always says 0.
         nb_triggered: how many times the probe has been triggered; uint32. Batsim always says 0.

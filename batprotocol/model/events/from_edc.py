@@ -139,6 +139,9 @@ class FinishRegistrationEvent(EventBase, frozen=True, kw_only=True):
 class CreateProbeEvent(EventBase, frozen=True, kw_only=True):
     """Decision component: observe these resources. Answered by a `ProbeDataEmittedEvent` at each emission.
 
+    Batsim 5.0.0-rc2 implements one kind of probe and refuses others: power of hosts, periodically, accumulated without
+    reset, told for each host or as sum or mean.
+
     Args:
         probe_id: the name of the probe; not empty, not in use.
         metrics: what is measured.
