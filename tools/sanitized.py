@@ -18,16 +18,10 @@ import tempfile
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
+import in_place
+
 ROOT = Path(__file__).resolve().parent.parent
-MODULES = {
-    "batprotocol.wire._native": ROOT / "batprotocol" / "wire" / "native",
-    "batprotocol.hosts._pool": ROOT / "batprotocol" / "hosts" / "native",
-    "batprotocol.gym.worlds._play": ROOT / "batprotocol" / "gym" / "worlds" / "native",
-    "batprotocol.policies._profile": ROOT / "batprotocol" / "policies" / "native",
-    "batprotocol.simulator.actions._actions": ROOT / "batprotocol" / "simulator" / "actions" / "native",
-    "batprotocol.simulator.copying._copier": ROOT / "batprotocol" / "simulator" / "copying" / "native",
-    "batprotocol.sockets._link": ROOT / "batprotocol" / "sockets" / "native",
-}
+MODULES = {name.replace("/", "."): (ROOT / name).parent / "native" for name in in_place.MODULES}
 """Where the sources of each of them are."""
 
 # Run in the child: the sanitized modules take the places of the installed ones before anything imports them.

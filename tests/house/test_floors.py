@@ -14,6 +14,10 @@ from pathlib import Path
 import pytest
 from support import ROOT
 
+sys.path.append(str(ROOT / "tools"))
+
+import in_place
+
 WITHOUT_ENGINE = True
 
 FLOORS = {
@@ -63,15 +67,7 @@ def module_of(path: Path) -> str:
 
 
 MODULES = {module_of(path) for path in SOURCES}
-EXTENSIONS = {
-    "batprotocol.hosts._pool",
-    "batprotocol.gym.worlds._play",
-    "batprotocol.policies._profile",
-    "batprotocol.simulator.actions._actions",
-    "batprotocol.simulator.copying._copier",
-    "batprotocol.sockets._link",
-    "batprotocol.wire._native",
-}
+EXTENSIONS = {name.replace("/", ".") for name in in_place.MODULES}
 """The modules in C."""
 
 

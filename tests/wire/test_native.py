@@ -35,6 +35,10 @@ from batprotocol import (
 from batprotocol.testing.strategies import messages
 from batprotocol.wire import binary, json, making
 
+sys.path.append(str(ROOT / "tools"))
+
+import in_place
+
 pytestmark = needs_native
 
 Outcome = tuple[str, object]
@@ -292,17 +296,7 @@ def test_without_the_extension_the_package_works_all_the_same() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        "batprotocol.wire._native",
-        "batprotocol.sockets._link",
-        "batprotocol.hosts._pool",
-        "batprotocol.policies._profile",
-        "batprotocol.simulator.actions._actions",
-        "batprotocol.simulator.copying._copier",
-    ],
-)
+@pytest.mark.parametrize("name", [name.replace("/", ".") for name in in_place.MODULES])
 def test_other_interpreters_are_refused_cleanly(name: str) -> None:
     """What is bound is one for the process, so a sub-interpreter gets ImportError, and with it what is in Python."""
     compiled = importlib.import_module(name)
