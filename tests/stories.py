@@ -17,6 +17,7 @@ A comment above a block says what cannot be seen:
     <!-- needs: mosquitto -->   from here on, the page needs this program, or the rest is skipped (`servers.PROGRAMS`)
     <!-- terminal: NAME -->     the block goes on while the next ones run, as in a terminal of its own, until the page
                                 ends; ```text with this comment is what it has printed when it has ended by itself
+    <!-- ready: TEXT -->        the block that goes on is waited for until it has printed this
     <!-- port: 28000 -->        wherever the page says this number, it is a free port; a block that goes on is waited
                                 for until it listens there
     <!-- after: PAGE -->        the page goes on where that one ended: it has its files
@@ -121,7 +122,9 @@ class _Story:
                     self.terminals.pop(name).end()
                 self.terminals[name] = self.start(block.text, int(block.said.get("exit", "0")))
                 if "port" in block.said:
-                    self.terminals[name].wait_for(self.ports[block.said["port"]])
+                    self.terminals[name].wait_for_port(self.ports[block.said["port"]])
+                if "ready" in block.said:
+                    self.terminals[name].wait_for_text(block.said["ready"])
             case "text" if name:
                 assert_printed(self.terminals.pop(name).end(), block.text)
             case "sh":
@@ -221,14 +224,24 @@ class _Terminal:
                 env=environment,
             )
 
-    def wait_for(self, port: int) -> None:
-        """Wait until somebody listens on a port."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while self.process.poll() is None and time.monotonic() < deadline:
+    def wait_for_port(self, port: int) -> None:
+        """Wait until somebody listens there."""
+        for _ in self.patiently(f"nobody listens at {port}"):
             with contextlib.suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
                 return
+
+    def wait_for_text(self, text: str) -> None:
+        """Wait until this is printed."""
+        for _ in self.patiently(f"{text!r} is not printed"):
+            if text in self.output.read_text(encoding="utf-8"):
+                return
+
+    def patiently(self, otherwise: str) -> Iterator[None]:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while self.process.poll() is None and time.monotonic() < deadline:
+            yield
             time.sleep(0.02)
-        raise AssertionError(f"nobody listens at {port}: {self.kill()}")
+        raise AssertionError(f"{otherwise}: {self.kill()}")
 
     def end(self) -> str:
         """Wait until they have ended: what they have printed. Their status must be the one that the page tells."""
