@@ -59,7 +59,7 @@ def field_list(table: str) -> str:
 
 def _facts(table: str, field: Field) -> Iterator[str]:
     demand = None if is_hidden(table) else asked(getattr(model, table), field.name)
-    yield _type(field.type, "host set, as text" if demand in _HOSTS else "")
+    yield _type(field.type, "[host set](../../explanation/host-sets.md), as text" if demand in _HOSTS else "")
     unit = UNITS.get((table, field.name))
     if unit is not None:
         yield unit
