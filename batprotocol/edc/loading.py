@@ -71,7 +71,8 @@ def file_of(target: str) -> tuple[str, str]:
     if not path or not name:
         raise LoadError(f"expected FILE:CLASS, for example scheduler.py:FCFS, got {target!r}")
     if not os.path.isfile(path):
-        raise LoadError(f"there is no file {path!r}")
+        hint = f"; did you mean {path}.py:{name}?" if os.path.isfile(f"{path}.py") else ""
+        raise LoadError(f"there is no file {path!r}{hint}")
     return path, name
 
 

@@ -144,6 +144,7 @@ def test_a_scheduler_that_cannot_be_loaded(tmp_path: Path) -> None:
     [
         ("{file}", "batproto run: expected FILE:CLASS"),
         ("no-such-file.py:Any", "batproto run: there is no file 'no-such-file.py'"),
+        ("{module}:Quiet", "; did you mean {file}:Quiet?"),
         ("{file}:Quite", "has no Scheduler called 'Quite'; it has Quiet and Refused and"),
         ("{file}:NotAScheduler", "has no Scheduler called 'NotAScheduler'"),
         ("{file}:WithArguments", "its __init__ takes (limit, *, width=2): give them defaults, read them from the init"),
@@ -155,9 +156,9 @@ def test_targets_that_make_no_sense(schedulers: Callable[[str], str], target: st
     file = schedulers("").rstrip(":")
     text = Path(file).with_name("scheduler.txt")
     text.touch()
-    done = run_here("run", target.format(file=file, text=text))
+    done = run_here("run", target.format(file=file, text=text, module=file.removesuffix(".py")))
     assert done.status == 2
-    assert sentence in done.err
+    assert sentence.format(file=file) in done.err
 
 
 @pytest.mark.parametrize("name", ["zmq", "typing", "procset", "sys", "rich", "enum"])
