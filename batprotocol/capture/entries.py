@@ -80,12 +80,12 @@ class Entry:
 
         Fields that the schema does not have are skipped. Messages of older protocols are none.
         """
-        return self._read()[0]
+        return (self._content or self._read())[0]
 
     @property
     def fault(self) -> DecodeError | None:
         """Why the message cannot be read, or None if it can."""
-        return self._read()[1]
+        return (self._content or self._read())[1]
 
     @property
     def name(self) -> str:
@@ -93,11 +93,10 @@ class Entry:
         return self.names.of(self.number, self.direction)
 
     def _read(self) -> tuple[Message | None, DecodeError | None]:
-        if self._content is None:
-            try:
-                self._content = self._decoded(), None
-            except DecodeError as fault:
-                self._content = None, fault
+        try:
+            self._content = self._decoded(), None
+        except DecodeError as fault:
+            self._content = None, fault
         return self._content
 
     def _decoded(self) -> Message | None:
