@@ -27,6 +27,10 @@ class Type(NamedTuple):
     name: str = ""
     element: Type | None = None
 
+    def __str__(self) -> str:
+        """As a schema has it: `[Job]`, but for the names of scalars."""
+        return f"[{self.element}]" if self.element else self.name or self.kind
+
 
 class Field(NamedTuple):
     """A field: its number in the vtable, and what the schema says of it. `optional` scalars can be null."""

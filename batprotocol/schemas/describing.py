@@ -63,8 +63,7 @@ def bare(table: Table) -> tuple[Field, ...]:
 
 def _field(schema: Schema, field: Field) -> str:
     kind = field.type
-    name = f"[{kind.element.name or kind.element.kind}]" if kind.element else kind.name or kind.kind
-    said = f"{field.name}: {name}"
+    said = f"{field.name}: {kind}"
     if field.optional:
         said += " = null"
     elif kind.kind == "enum" and field.default:

@@ -164,7 +164,7 @@ class _Comparison:
         if before.slot != field.slot:
             yield "moved", f"number {before.slot} before, {field.slot} now"
         if not self.same(before.type, field.type):
-            yield "type", f"{_type(before.type)} before, {_type(field.type)} now"
+            yield "type", f"{before.type} before, {field.type} now"
         if before.required != field.required:
             yield "required" if field.required else "not required", ""
         if before.optional != field.optional:
@@ -330,12 +330,8 @@ def _missing(field: Field) -> Verdict:
     return Verdict.DEFAULT if scalar and not field.optional else Verdict.ABSENT
 
 
-def _type(type_: Type) -> str:
-    return f"[{_type(type_.element)}]" if type_.element else type_.name or type_.kind
-
-
 def _described(field: Field) -> str:
-    said = [_type(field.type)]
+    said = [str(field.type)]
     if field.required:
         said.append("required")
     elif field.optional:

@@ -228,8 +228,9 @@ class _Writer:
 
     def vector(self, element: Type, value: Any, depth: int) -> tuple[int, int, int]:
         if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__len__") or not hasattr(value, "__iter__"):
-            self.refuse(f"a sequence of {element.name or element.kind}", value)
-        known = self.done.get((f"[{element.name or element.kind}]", id(value)))
+            self.refuse(f"a sequence of {element}", value)
+        key = f"[{element}]", id(value)
+        known = self.done.get(key)
         if known is not None and depth + known[2] <= MAX_DEPTH:
             return known
         kind, tables, height = element.kind, 0, 0
@@ -255,7 +256,7 @@ class _Writer:
             steps = [end - 4 * index - place for index, place in enumerate(places)]
             self.put(struct.pack(f"<{len(steps)}I", *steps))
         place = self.put(struct.pack("<I", len(value)))
-        self.done[f"[{element.name or element.kind}]", id(value)] = place, tables, height
+        self.done[key] = place, tables, height
         return place, tables, height
 
     def each(self, value: Any, take: Callable[[Any], Any]) -> list[Any]:

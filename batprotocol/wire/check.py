@@ -192,7 +192,7 @@ def _vector(element: Type) -> _Check:
 
         return check_doubles
     check_element = check_for(element)
-    what = f"a sequence of {element.name or element.kind}"
+    what = f"a sequence of {element}"
 
     def check_vector(value: Any, depth: int) -> None:
         if type(value) is not tuple:

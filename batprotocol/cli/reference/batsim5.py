@@ -84,7 +84,7 @@ def _union(union: Union, width: int | None) -> Iterator[Line]:
 def _type(type_: Type) -> Line:
     if type_.element is not None:
         return [("", "["), *_type(type_.element), ("", "]")]
-    return [("type", type_.name or type_.kind)]
+    return [("type", str(type_))]
 
 
 def _default(field: Field) -> Line:
