@@ -73,12 +73,6 @@ def test_batproto_runs_it_by_its_name(tmp_path: Path) -> None:
     assert (tmp_path / "socket" / "jobs.csv").read_bytes() == (tmp_path / "here-jobs.csv").read_bytes()
 
 
-def test_a_folder_of_that_name_is_in_nobodys_way(tmp_path: Path) -> None:
-    (tmp_path / "easy").mkdir()  # the results of the last time, say
-    done = batproto("simulate", "easy", "-o", "easy", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 @needs_host
 def test_batproto_has_batsim_load_it_by_its_name(tmp_path: Path) -> None:
     name = NAMES[2]
