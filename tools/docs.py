@@ -10,6 +10,7 @@ in itself: open `build/handbook/html/index.html`, or put the folder on any serve
 from __future__ import annotations
 
 import argparse
+import gc
 import shutil
 import sys
 import time
@@ -26,7 +27,7 @@ def built(builder: str, place: Path, output: Path) -> bool:
     """Whether Sphinx had nothing to complain of. Both builders share what was read."""
     from sphinx.cmd.build import main as sphinx
 
-    options = ["-q", "-W", "--keep-going", "-b", builder, "-d", str(place / "read")]
+    options = ["-q", "-j", "auto", "-W", "--keep-going", "-b", builder, "-d", str(place / "read")]
     return sphinx([*options, str(ROOT / "docs"), str(output)]) == 0
 
 
@@ -39,6 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--fresh", action="store_true", help="make all pages anew")
     options = parser.parse_args(arguments)
     began = time.monotonic()
+    gc.set_threshold(
+        200_000, 50, 1_000
+    )  # pages are large trees, and to look at all again and again takes half the time
     place: Path = options.output.resolve()
     if options.fresh:
         shutil.rmtree(place, ignore_errors=True)

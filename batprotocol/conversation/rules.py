@@ -376,6 +376,7 @@ _TABLE: Final = (
 # fmt: on
 
 CATALOGUE: Final = Catalogue(("protocol", "batsim-5.0.0-rc2"), _TABLE)
+"""The rules of the conversation, in both rule sets."""
 
 DEFAULT_RULE_SET: Final = CATALOGUE.default
 """The rule set that conversations are judged by unless told otherwise."""

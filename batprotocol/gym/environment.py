@@ -140,7 +140,7 @@ class Environment(gymnasium.Env[Any, Any], ABC):
 
     @abstractmethod
     def act(self, action: Any) -> None:
-        """Do an action of the space: start jobs, or let time go on. What is not allowed is `refuse`d, not raised."""
+        """Do an action of the space: start jobs, or let time go on. For what is not allowed, call `refuse`."""
 
     def mask(self) -> Mask:
         """Which actions are allowed now: 1 or 0 for each, made anew each time. At least one is."""

@@ -21,6 +21,7 @@ _EXACT = 2.0**53
 """From here on, all numbers are whole anyway."""
 
 Ending: TypeAlias = "tuple[float, int, int, str]"
+"""When a job is expected to end, in seconds, and what makes this unique: see `RunningJob.ending`."""
 
 
 class WaitingJob:
@@ -97,7 +98,7 @@ class State:
         vacant: how many they are, each counted as often as jobs can still have it.
         room: how many hosts a job can have now: all that are free, unless they must lie in a row.
         running: the jobs that run, by id.
-        endings: their `ending`s, sorted.
+        endings: the `ending` of each of them, sorted.
         resolution: what is less apart counts as the same time, in seconds; 0: only what is the same.
     """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 import sys
 from collections import Counter
@@ -13,10 +14,11 @@ from support import ROOT
 sys.path.append(str(ROOT / "tools"))
 pytest.importorskip("sphinx", reason="the extra docs")
 
-from handbook import catalogues, commands, rules
+from handbook import api, catalogues, commands, events, rules
 from handbook.markdown import definitions, prose
 from handbook.pages import completed
 
+import batprotocol
 from batprotocol.policies.names import PARTS
 from batprotocol.simulator import METRICS
 from batprotocol.simulator.inputs.names import FILE_WORDS, MODEL_WORDS
@@ -85,6 +87,61 @@ def test_metrics_lead_to_their_headings() -> None:
     told = catalogues.metrics("", "jobs")
     assert "### Bounded slowdown\n\n`mean_bounded_slowdown`, `median_bounded_slowdown`" in told
     assert "Less is better. Source: D. G. Feitelson and L. Rudolph, JSSPP 1998." in told
+
+
+INNER = {
+    "cli",
+    "engines",
+    "fb",
+    "generated",
+    "sockets",
+    "steps",
+    "stubs",
+    "distributions",
+    "files",
+    "methods",
+    "signals",
+    "writing",
+}
+"""What is no room for users: how the library itself is made."""
+
+
+def test_every_public_room_is_on_a_page() -> None:
+    found = {each.name for each in pkgutil.iter_modules(batprotocol.__path__) if not each.name.startswith("_")}
+    missing = {
+        name for name in found - INNER if not any(f"{room}.".startswith(f"batprotocol.{name}.") for room in api.rooms())
+    }
+    assert not missing, f"a page of docs/reference/python has `generated: python batprotocol.{next(iter(missing))}`"
+
+
+def test_every_public_name_is_told_once() -> None:
+    """On the page of the room that is its home; what has a page of its own elsewhere leads there."""
+    told = Counter(
+        f"{room}.{name}"
+        for room, where in api.rooms().items()
+        for name in re.findall(
+            rf"^\.\. (?:auto(?:class|exception|function)|py:data):: (?:{re.escape(room)}\.)?(\w+)$",
+            api.python(where, room),
+            re.MULTILINE,
+        )
+    )
+    modules = set(api.rooms())
+    for (room, name), home in api.homes().items():
+        thing = getattr(sys.modules[room], name)
+        if home == room and getattr(thing, "__name__", "") not in modules:
+            assert told[f"{room}.{name}"] == 1, f"{room}.{name} is told {told[f'{room}.{name}']} times"
+        else:
+            assert told[f"{room}.{name}"] == 0, f"{room}.{name} is told at home, in {home or 'another part'}"
+        if home:
+            assert api.homes()[home, name] == home
+        elif room == "batprotocol.model":
+            assert name in events.names(), f"{name} is on no page of events and values"
+
+
+def test_blocks_in_docstrings_stay_blocks() -> None:
+    lines = ["Do it.", "", "```python", "for x in y:", "    print(x)", "```"]
+    api.fences(None, "function", "name", None, None, lines)
+    assert lines == ["Do it.", "", ".. code-block:: python", "", "   for x in y:", "       print(x)", ""]
 
 
 def test_sentences_of_the_code_become_markdown() -> None:

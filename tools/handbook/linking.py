@@ -10,12 +10,13 @@ from functools import cache
 from typing import Any, Final
 
 from docutils import nodes
+from sphinx.addnodes import pending_xref
 from sphinx.transforms.post_transforms import SphinxPostTransform
-from sphinx.util.nodes import make_refnode
+from sphinx.util.nodes import find_pending_xref_condition, make_refnode
 
-from handbook import catalogues, commands, events, rules
+from handbook import api, catalogues, commands, events, rules
 
-__all__ = ["SOURCES", "Names", "targets"]
+__all__ = ["SOURCES", "Names", "Types", "targets"]
 
 SOURCES: Final[list[Callable[[], Mapping[str, tuple[str, str]]]]] = [
     rules.names,
@@ -43,7 +44,7 @@ class Names(SphinxPostTransform):
     def run(self, **arguments: Any) -> None:
         known = targets()
         for literal in list(self.document.findall(nodes.literal)):
-            target = known.get(literal.astext())
+            target = known.get(literal.astext()) or api.place(self.env, literal.astext())
             if target is None:
                 continue
             page, anchor = target
@@ -58,3 +59,32 @@ class Names(SphinxPostTransform):
                 continue
             builder = self.env._app.builder if hasattr(self.env, "_app") else self.app.builder
             literal.replace_self(make_refnode(builder, self.env.docname, page, anchor or None, literal.deepcopy()))
+
+
+class Types(SphinxPostTransform):
+    """Makes links of the types in signatures, also of those that have a page of their own; others are shown short.
+
+    Sphinx would look for the end of each name among all names of the handbook, and complain where there are several.
+    """
+
+    default_priority = 5  # before Sphinx resolves what it can
+
+    def run(self, **arguments: Any) -> None:
+        known = targets()
+        for wanted in list(self.document.findall(pending_xref)):
+            if wanted.get("refdomain") != "py" or wanted["reftype"] == "mod":
+                continue
+            name = wanted["reftarget"].removeprefix("typing.")
+            room = wanted.get("py:module")
+            shown = find_pending_xref_condition(wanted, "resolved")
+            text = nodes.inline("", "", *(shown if shown is not None else wanted).children)
+            target = (api.place(self.env, f"{room}.{name}") if room and "." not in name else None) or (
+                api.place(self.env, name)
+                or known.get(name.rpartition(".")[2] if name.startswith("batprotocol.") else name)
+            )
+            if target is None:
+                wanted.replace_self(text.children)
+                continue
+            page, anchor = target
+            builder = self.env._app.builder if hasattr(self.env, "_app") else self.app.builder
+            wanted.replace_self(make_refnode(builder, self.env.docname, page, anchor or None, text.children))

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from handbook import catalogues, commands, environments, events, rules
+from handbook import api, catalogues, commands, environments, events, rules
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -35,6 +36,7 @@ GENERATORS: Final[Mapping[str, Callable[[Page, str], str]]] = {
     "commands": commands.commands,
     "metrics": catalogues.metrics,
     "policies": catalogues.policies,
+    "python": api.python,
     "rules": rules.rules,
     "study-failures": catalogues.failures,
     "study-keys": catalogues.keys,
@@ -43,6 +45,9 @@ GENERATORS: Final[Mapping[str, Callable[[Page, str], str]]] = {
 }
 """What makes each generated part: Markdown, for a page and the argument of the marker (else "")."""
 
+_ROOT: Final = Path(__file__).resolve().parent.parent.parent
+_SOURCES: Final = ("batprotocol", "docs/reference", "generated", "schema", "tests/data", "tools/handbook")
+"""The folders of what parts are made of, and of what makes them."""
 _MARKER: Final = re.compile(r"^<!-- generated: (?P<name>[a-z-]+)(?: (?P<argument>.+?))? -->$", re.MULTILINE)
 
 
@@ -70,9 +75,11 @@ def complete(app: Sphinx, page: Page, source: list[str]) -> None:
 def outdated(
     app: Sphinx, environment: BuildEnvironment, added: set[Page], changed: set[Page], removed: set[Page]
 ) -> Sequence[Page]:
-    """Called by Sphinx before it reads pages: those with generated parts are read again, for new sources."""
+    """Called by Sphinx before it reads pages: those with generated parts are read again, where sources have changed."""
+    changed_at = max(each.stat().st_mtime_ns // 1000 for source in _SOURCES for each in (_ROOT / source).rglob("*.*"))
     return [
         page
         for page in environment.found_docs - added - changed - removed
-        if _MARKER.search(environment.doc2path(page).read_text(encoding="utf-8"))
+        if environment.all_docs[page] < changed_at
+        and _MARKER.search(environment.doc2path(page).read_text(encoding="utf-8"))
     ]

@@ -10,6 +10,7 @@ from batprotocol.campaigns.model.words import EventState
 __all__ = ["Event", "EventClass"]
 
 EventClass: TypeAlias = Literal["job", "campaign", "cluster", "notify"]
+"""What an event is about; `notify`: what users are told of."""
 
 
 class Event(Record, frozen=True, kw_only=True):

@@ -22,9 +22,13 @@ __all__ = [
 ]
 
 SUSPEND: Final = "suspend"
+"""The `task` of a `PscomRequest` before a migration."""
 RESUME: Final = "resume"
+"""The `task` of a `PscomRequest` after one."""
 ALLOWED: Final = "ALLOWED"
+"""The `state` of a `PscomResponse` to a suspension."""
 COMPLETED: Final = "COMPLETED"
+"""The `state` of a `PscomResponse` when all is open again."""
 ANY_PROCESS: Final = "any_proc"
 """What stands for the process in the topic of a request to all processes of a machine."""
 

@@ -11,7 +11,9 @@ from batprotocol.model.value import tuples_into
 __all__ = ["ERROR", "SUCCESS", "UNKNOWN", "Result", "VMResult"]
 
 SUCCESS = "success"
+"""The `status` of a machine with which what was asked for was done."""
 ERROR = "error"
+"""The `status` of a machine with which it failed."""
 UNKNOWN = "unknown"
 """The `result` of what is no task, and the name of the machine in it."""
 

@@ -24,6 +24,7 @@ from batprotocol.fast.wire.words import decode_words, encode_words
 __all__ = ["NO_TASK", "UNKNOWN_TASK", "decode", "decode_as", "encode", "task_word"]
 
 NO_TASK: Final = "there is no 'task' that tells what this is"
+"""How the reason begins for which a payload on a topic of tasks is of no kind."""
 UNKNOWN_TASK: Final = "there is no such task"
 """How the reasons begin for which a payload on a topic of tasks is no task at all."""
 

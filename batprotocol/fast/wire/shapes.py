@@ -26,8 +26,11 @@ from batprotocol.fast.wire.nodes import MappingNode, Node, Refused, ScalarNode
 __all__ = ["DIALECTS", "Dialect", "Key", "Reading", "Shape", "joined", "read_value", "shape_of", "write_value"]
 
 Dialect: TypeAlias = Literal["fastlib", "specification"]
+"""Whose words are written."""
 Reading: TypeAlias = Literal["fastlib", "specification", "any"]
+"""Whose words are read: those of one dialect, or of either."""
 DIALECTS: Final[tuple[Dialect, ...]] = ("fastlib", "specification")
+"""Both dialects."""
 
 _OPTIONS: Final = ("concurrent_execution", "time_measurement", "driver")
 

@@ -20,7 +20,9 @@ from batprotocol.errors import InputError, shown
 __all__ = ["CONFIDENCE", "RESAMPLES", "interval"]
 
 CONFIDENCE: Final = 0.95
+"""How sure intervals are unless told otherwise."""
 RESAMPLES: Final = 9999
+"""How many resamples intervals are made of unless told otherwise."""
 _MOST_RESAMPLES: Final = 1_000_000
 _AT_ONCE: Final = 1 << 20
 """How many numbers are drawn at once, which bounds the memory."""

@@ -430,6 +430,7 @@ STAGES: Final = (
     Stage("kills that race", 10, kills_that_race, after_kills=True),
     Stage("all of it", 0, _all_kinds),
 )
+"""The kinds of simulations that are tried, in this order, with how many of each: `name`, `examples`, `cases`."""
 
 
 def cases(rules: str) -> SearchStrategy[Case]:

@@ -21,6 +21,7 @@ from batprotocol.testing.conformance.talks import InProcess, Target, encoded
 __all__ = ["NonConformance", "check", "find", "save"]
 
 DEFAULT_TIMEOUT = 10.0
+"""Seconds that an answer may take unless told otherwise."""
 MOST_SHOWN = 12
 """Of a conversation, so many messages are shown from its beginning and so many from its end."""
 _SPEAKERS = {"b2e": "Batsim", "e2b": "EDC"}

@@ -19,6 +19,7 @@ from batprotocol.testing.conformance.talks import Target, Timeouts
 __all__ = ["DEFAULT_EXAMPLES", "search"]
 
 DEFAULT_EXAMPLES: Final = 150
+"""So many simulations are tried unless told otherwise."""
 _SHRINKING_SECONDS: Final = 7.0
 _SHRINKING_PLAYS: Final = 400
 _FACTOR: Final = 20

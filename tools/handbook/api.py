@@ -1,0 +1,240 @@
+"""Python's API: every public name of every public room, each told on one page, from its docstring, by autodoc.
+
+A page has a marker `<!-- generated: python ROOM -->` for each room that it tells of. A name that several rooms export
+is told where it is made, or else where it comes first; the others link to it. What has a page in another part of the
+reference, as events do, is told there, and here only what can be done with it.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import importlib
+import inspect
+import pkgutil
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from itertools import zip_longest
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+from batprotocol._schema.description import ENUMS, TABLES, UNIONS
+
+from batprotocol import model
+from batprotocol.cli.reference.fast import NAMES as FAST_NAMES
+from batprotocol.legacy import json_events, text_events
+from handbook.markdown import code
+
+if TYPE_CHECKING:
+    from sphinx.environment import BuildEnvironment
+
+__all__ = ["fences", "has_page", "homes", "place", "public", "python", "rooms"]
+
+_DOCS: Final = Path(__file__).resolve().parent.parent.parent / "docs"
+_PAGES: Final = _DOCS / "reference" / "python"
+_MARKER: Final = re.compile(r"^<!-- generated: python (\S+) -->$", re.MULTILINE)
+_TOP: Final = "batprotocol"
+_SOURCE: Final = _DOCS.parent / _TOP
+_SCHEMA: Final = {*TABLES, *ENUMS, *UNIONS}
+_OF_VALUES: Final = ("batprotocol.model", "batprotocol.fast", json_events.__name__, text_events.__name__)
+"""The rooms whose values are told elsewhere with their fields, and here with what they can do."""
+_LONGEST_VALUE: Final = 100
+
+
+@cache
+def rooms() -> Mapping[str, str]:
+    """The rooms that pages tell of, each with its page, in the order in which names are looked for in them."""
+    found: dict[str, str] = {}
+    for path in sorted(_PAGES.glob("*.md")):
+        for room in _MARKER.findall(path.read_text(encoding="utf-8")):
+            page = path.relative_to(_DOCS).with_suffix("").as_posix()
+            assert room not in found, f"{room} is on {found.get(room)} and on {page}"
+            found[room] = page
+    return dict(sorted(found.items(), key=lambda item: item[0] == _TOP))
+
+
+def public(room: str) -> tuple[str, ...]:
+    """The names that a room exports: its `__all__`, or that of the modules which it takes everything from."""
+    module = importlib.import_module(room)
+    names = getattr(module, "__all__", None)
+    if names is not None:
+        return tuple(names)
+    taken: dict[str, None] = {}
+    for each in pkgutil.iter_modules(getattr(module, "__path__", [])):
+        part = importlib.import_module(f"{room}.{each.name}")
+        taken.update(dict.fromkeys(name for name in getattr(part, "__all__", ()) if name in vars(module)))
+    return tuple(taken)
+
+
+def has_page(name: str, thing: object) -> bool:
+    """Whether something is told with its fields on a page of its protocol: an event, a value, a message."""
+    if getattr(thing, "__module__", "").startswith("batprotocol.legacy."):
+        return name in (*json_events.__all__, *text_events.__all__) and isinstance(thing, type)
+    if getattr(thing, "__module__", "").startswith("batprotocol.fast."):
+        return name in FAST_NAMES
+    return name in _SCHEMA and getattr(model, name, None) is thing
+
+
+@cache
+def _assigned() -> Mapping[str, Mapping[str, str]]:
+    """All names that modules assign something to, each with these modules, and the words below."""
+    found: dict[str, dict[str, str]] = {}
+    for path in _SOURCE.rglob("*.py"):
+        module = ".".join(path.relative_to(_SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        for statement, below in zip_longest(body, body[1:]):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+            if isinstance(targets[0], ast.Name):
+                said = (
+                    below.value.value if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) else ""
+                )
+                found.setdefault(targets[0].id, {})[module] = inspect.cleandoc(str(said))
+    return found
+
+
+def _made_in(name: str, thing: object) -> str:
+    """The module that a thing is made in; "" where nobody knows."""
+    if isinstance(thing, type) or inspect.isroutine(thing):
+        return str(thing.__module__)
+    makers = _assigned().get(name, {})
+    return next((each for each in makers if getattr(sys.modules.get(each), name, None) is thing), "")
+
+
+@cache
+def homes() -> Mapping[tuple[str, str], str]:
+    """For each room and name in it, the room that tells of it; "" for what the schema has."""
+    having: dict[str, list[tuple[str, Any]]] = {}
+    for room in rooms():
+        for name in public(room):
+            having.setdefault(name, []).append((room, getattr(importlib.import_module(room), name)))
+    found: dict[tuple[str, str], str] = {}
+    for name, places in having.items():
+        for room, thing in places:
+            same = [other for other, their in places if their is thing]
+            made = _made_in(name, thing)
+            where = [other for other in same if f"{made}.".startswith(f"{other}.") and other != _TOP]
+            found[room, name] = "" if has_page(name, thing) else max(where, key=len, default=same[0])
+    return found
+
+
+def python(page: str, room: str) -> str:
+    """All that a room exports: what is told here, then the names that are told elsewhere."""
+    mine = [name for name in public(room) if homes()[room, name] == room]
+    elsewhere = [name for name in public(room) if homes()[room, name] != room]
+    lines = [f".. py:currentmodule:: {room}", ""]
+    for name in mine:
+        lines += [*_directive(room, name), ""]
+    if room in _OF_VALUES:
+        lines += _methods(room, (name for name in elsewhere if not homes()[room, name]))
+    told = [f"```{{eval-rst}}\n.. py:module:: {room}\n   :no-typesetting:\n\n" + "\n".join(lines).rstrip() + "\n```"]
+    if elsewhere:
+        listed = ", ".join(code(f"{homes()[room, name]}.{name}" if homes()[room, name] else name) for name in elsewhere)
+        told.append(f"Exported from here, too, and told elsewhere: {listed}.")
+    return "\n\n".join(told) + "\n"
+
+
+def _directive(room: str, name: str) -> Iterator[str]:
+    """What has autodoc tell of a name."""
+    thing = getattr(importlib.import_module(room), name)
+    whole = f"{room}.{name}"
+    if isinstance(thing, ModuleType):
+        yield f"Module :py:mod:`{thing.__name__}`."
+    elif isinstance(thing, type):
+        yield f".. {'autoexception' if issubclass(thing, BaseException) else 'autoclass'}:: {whole}"
+        yield "   :members:"
+        yield f"   :inherited-members: {', '.join(_told_bases(thing))}"
+        if issubclass(thing, enum.Enum):
+            yield "   :undoc-members:"
+        hidden = [*getattr(thing, "_fields", ()), "count", "index"] if issubclass(thing, tuple) else []
+        if hidden:
+            yield f"   :exclude-members: {', '.join(hidden)}"
+    elif inspect.isroutine(thing):
+        yield f".. autofunction:: {whole}"
+    else:
+        yield from _constant(room, name, thing)
+
+
+def _told_bases(cls: type) -> list[str]:
+    """The bases whose members are not told with those of a class: others' classes, and those told by themselves."""
+    exported = {name for _, name in homes()}
+    return [
+        base.__name__
+        for base in cls.__mro__[1:]
+        if not base.__module__.startswith(_TOP) or base.__name__ in exported or base.__name__ == "Value"
+    ]
+
+
+def _constant(room: str, name: str, thing: object) -> Iterator[str]:
+    """A constant or an alias of types; autodoc looks for its words where it is imported, and not where it is made."""
+    yield f".. py:data:: {name}"
+    value = repr(thing)
+    if isinstance(thing, str | int | float | tuple) and len(value) <= _LONGEST_VALUE and " object at " not in value:
+        yield f"   :value: {value}"
+    elif type(thing).__module__ == "typing" and len(value.replace("typing.", "")) <= _LONGEST_VALUE:
+        yield f"   :value: {value.replace('typing.', '')}"
+    yield ""
+    words = _assigned().get(name, {}).get(_made_in(name, thing), "")
+    assert words, f"{room}.{name} has no words below it, where it is made"
+    yield from (f"   {line}" for line in words.splitlines())
+
+
+def _methods(room: str, names: Iterable[str]) -> Iterator[str]:
+    """What those values can do, beyond having fields, that are told elsewhere: their methods and properties."""
+    for name in names:
+        cls = getattr(importlib.import_module(room), name)
+        if not isinstance(cls, type) or issubclass(cls, enum.Enum):
+            continue
+        for member, thing in vars(cls).items():
+            if member.startswith("_") or member in getattr(cls, "__struct_fields__", ()) or not thing.__doc__:
+                continue
+            if isinstance(thing, property):
+                yield f".. autoproperty:: {room}.{name}.{member}\n"
+            elif callable(thing) or isinstance(thing, classmethod | staticmethod):
+                yield f".. automethod:: {room}.{name}.{member}\n"
+
+
+def fences(app: Any, kind: str, name: str, thing: object, options: object, lines: list[str]) -> None:
+    """Called by autodoc with a docstring: what is a block of code in Markdown, as editors show it, becomes one here."""
+    inside = False
+    for number, line in enumerate(lines):
+        if line.lstrip().startswith("```"):
+            indent, language = line[: line.index("`")], line.strip("` ")
+            lines[number] = f"{indent}.. code-block:: {language}\n" if not inside else ""
+            inside = not inside
+        elif inside and line:
+            lines[number] = f"   {line}"
+    lines[:] = "\n".join(lines).split("\n")
+
+
+def place(environment: BuildEnvironment, text: str) -> tuple[str, str] | None:
+    """The page and the anchor of what inline code names: `simulate()`, `Scheduler.decide`, `wire.decode`..."""
+    return _places(environment).get(text.removesuffix("()"))
+
+
+_KNOWN: Final[dict[int, Mapping[str, tuple[str, str]]]] = {}
+
+
+def _places(environment: BuildEnvironment) -> Mapping[str, tuple[str, str]]:
+    objects = environment.get_domain("py").objects  # type: ignore[attr-defined]
+    key = len(objects)
+    if key not in _KNOWN:
+        _KNOWN.clear()
+        _KNOWN[key] = _shortened({name: (entry.docname, entry.node_id) for name, entry in objects.items()})
+    return _KNOWN[key]
+
+
+def _shortened(objects: Mapping[str, tuple[str, str]]) -> Mapping[str, tuple[str, str]]:
+    """The places of names, also of what is left of them without the room, where that is a name and not just a word."""
+    found: dict[str, tuple[str, str]] = {}
+    for name, where in objects.items():
+        parts = name.split(".")
+        for start in range(1, len(parts)):
+            short = ".".join(parts[start:])
+            if "_" in short.strip("_") or short != short.lower():
+                found.setdefault(short, where)
+        if len(parts) > 2:
+            found.setdefault(".".join(parts[-2:]), where)
+    return {**found, **objects}
