@@ -1,10 +1,15 @@
-"""Notebooks, run by a kernel of the Python that runs the tests."""
+"""Notebooks, run by a kernel of the Python that runs the tests.
+
+python tests/notebooks.py examples/compare.ipynb     # keep what it shows now
+"""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import nbformat
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
@@ -33,3 +38,15 @@ def run(notebook: NotebookNode, folder: Path) -> None:
         record_timing=False,
         resources={"metadata": {"path": str(folder)}},
     ).execute()
+
+
+def main(path: Path) -> None:
+    """Run a notebook in an empty folder, and keep what it shows now."""
+    notebook = nbformat.read(path, as_version=4)
+    with TemporaryDirectory() as folder:
+        run(notebook, Path(folder))
+    nbformat.write(notebook, path)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
