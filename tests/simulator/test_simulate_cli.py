@@ -106,6 +106,12 @@ def test_logs_of_the_archive(tmp_path: Path) -> None:
     assert "of 16 hosts" in result.out
 
 
+def test_a_part_of_a_log_without_jobs_is_told() -> None:
+    part = f"{ROOT / 'examples' / 'lublin.swf.gz'}?jobs=2000-3000"
+    result = run_here("simulate", "fcfs", "-w", part)
+    assert (result.status, result.err) == (0, f"batproto: {part}: no job is left of it\n")
+
+
 @pytest.mark.parametrize("format", ["binary", "json"])
 def test_what_is_said_is_recorded(workload: Path, tmp_path: Path, format: str) -> None:
     recorded = tmp_path / "run.tar.xz"

@@ -117,6 +117,9 @@ def run(
             console_output.remark(workload.filename, f"{left_out} left out, without a run time or processors")
         if workload.is_older:
             console_output.remark(workload.filename, "it has profiles of Batsim 1 to 4, which are read as today's")
+    for path, workload in zip(workloads, given, strict=False):  # the example has no path
+        if "?" in path and not len(workload):
+            console_output.remark(path, "no job is left of it")
     hosts = _platform(
         platform, given, bool(workloads), energy, roles, master, _fewest(mmax, mmax_workload, given), host_limit
     )
