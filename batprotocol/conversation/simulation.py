@@ -124,7 +124,8 @@ def stuck(state: State) -> None:
         return
     if state.undecided:
         waiting = _waiting(state)
-        text = f"nothing can happen any more, and {len(waiting)} jobs wait: {_listed(waiting)}"
+        many = "1 job waits" if len(waiting) == 1 else f"{len(waiting)} jobs wait"
+        text = f"nothing can happen any more, and {many}: {_listed(waiting)}"
         state.report_at("simulation.stuck-jobs", "", text)
     if state.registration is Registration.OPEN:
         text = "nothing can happen any more, and registration was not finished"

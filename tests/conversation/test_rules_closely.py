@@ -242,13 +242,16 @@ def test_what_has_no_end_is_told_only_where_nothing_else_is_to_come(also: Event)
 
 
 @pytest.mark.parametrize(
-    ("waiting", "listed"), [(1, "'w0!0'"), (3, "'w0!0', 'w0!1', 'w0!2'"), (4, "'w0!0', 'w0!1', 'w0!2' and 1 more")]
+    ("waiting", "told"),
+    [
+        (1, "1 job waits: 'w0!0'"),
+        (3, "3 jobs wait: 'w0!0', 'w0!1', 'w0!2'"),
+        (4, "4 jobs wait: 'w0!0', 'w0!1', 'w0!2' and 1 more"),
+    ],
 )
-def test_some_of_many_jobs_are_listed(waiting: int, listed: str) -> None:
+def test_some_of_many_jobs_are_listed(waiting: int, told: str) -> None:
     said = talk([], [*(submitted(f"w0!{number}") for number in range(waiting)), LAST], [])
-    assert [violation.text for violation in check(said)] == [
-        f"nothing can happen any more, and {waiting} jobs wait: {listed}"
-    ]
+    assert [violation.text for violation in check(said)] == [f"nothing can happen any more, and {told}"]
 
 
 def test_a_call_without_a_period_never_comes() -> None:

@@ -129,7 +129,8 @@ class Simulation:
         waiting = [job.id for job in self.jobs.values() if job.final_state is None]
         rule = "simulation.stuck-jobs"
         if waiting:
-            text = f"nothing can happen any more, and {len(waiting)} jobs wait: {', '.join(waiting[:3])}"
+            many = "1 job waits" if len(waiting) == 1 else f"{len(waiting)} jobs wait"
+            text = f"nothing can happen any more, and {many}: {', '.join(waiting[:3])}"
         elif self.desk.registration_is_open:
             rule, text = "simulation.stuck-registration", "nothing can happen any more, and registration is open"
         else:
