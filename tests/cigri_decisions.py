@@ -96,7 +96,7 @@ TRAPS: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {
     ),
 }
 """The traps of CiGri that the records meet, by the kind of record and what in its input leads into them. The table in
-docs/howto/run-campaigns.md says what is better here."""
+docs/explanation/campaigns.md says what is better here."""
 
 
 def trap_of(record: dict[str, Any]) -> str | None:

@@ -54,7 +54,7 @@ __all__ = ["DOCS", "Block", "blocks", "comments", "run_page"]
 
 DOCS = ROOT / "docs"
 PROGRAMS = ROOT / "tests" / "handbook_programs"
-PATIENCE_SECONDS = 120
+PATIENCE_SECONDS = 60
 
 _FENCE = re.compile(
     r"(?P<comments>(?:^<!-- [^\n]*? -->\n+)*)^(?P<ticks>```+)(?P<language>[\w+-]*)\n(?P<text>.*?)^(?P=ticks)$",

@@ -1,4 +1,4 @@
-"""Simulates campaigns with each regulator over lengths of tasks: tables and plot of docs/howto/run-campaigns.md.
+"""Simulates campaigns with each regulator over lengths of tasks: tables and plot of docs/explanation/campaigns.md.
 
 python tools/campaign_study.py run results.jsonl     half an hour of one core; goes on where it stopped
 python tools/campaign_study.py tables results.jsonl

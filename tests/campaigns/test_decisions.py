@@ -33,7 +33,7 @@ def test_nearly_all_are_equal(records: list[dict[str, Any]]) -> None:
 
 
 def test_the_documentation_has_each_trap() -> None:
-    page = (ROOT / "docs" / "howto" / "run-campaigns.md").read_text()
+    page = (ROOT / "docs" / "explanation" / "campaigns.md").read_text()
     differing = sum(not agree(record, decide(record)) for record in RECORDS)
     assert [name for name in TRAPS if f"| {name} |" not in page] == []
     if RECORDINGS == SHARED / "cigri":

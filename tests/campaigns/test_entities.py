@@ -341,12 +341,3 @@ def test_what_decides_knows_no_file_clock_or_database(module: str) -> None:
     imported = set(re.findall(r"^(?:from|import) ([a-z_]+)", source, re.MULTILINE))
     assert not imported & {"asyncio", "io", "os", "pathlib", "random", "socket", "sqlalchemy", "subprocess", "time"}
     assert "open(" not in source
-
-
-def test_the_examples_of_the_page_run() -> None:
-    blocks = re.findall(
-        r"^```python\n(.*?)^```", (ROOT / "docs" / "howto" / "run-campaigns.md").read_text(), re.MULTILINE | re.DOTALL
-    )
-    assert len(blocks) >= 3
-    for block in blocks:
-        exec(compile(block, "docs/howto/run-campaigns.md", "exec"), {})

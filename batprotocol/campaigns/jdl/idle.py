@@ -10,12 +10,12 @@ from batprotocol.campaigns.jdl.cigri3 import Jdl
 from batprotocol.campaigns.model import ClusterProperties
 from batprotocol.errors import shown
 
-__all__ = ["idle_keys", "unknown_keys"]
+__all__ = ["IDLE", "idle_keys", "unknown_keys"]
 
 _STAYS = "what jobs print stays on their cluster; 'batproto grid output' shows the end of what failed"
 _OF_A_CAMPAIGN = frozenset({"name", "clusters", "params", "nb_jobs", "param_file", "jobs_type"})
 _KNOWN = frozenset(ClusterProperties.__struct_fields__) - {"cluster"}
-_IDLE = {
+IDLE = {
     "checkpointing_type": "a job that is killed begins anew",
     "checkpointing_period": "a job that is killed begins anew",
     "cluster_job_type": "clusters here have no types of jobs",
@@ -44,7 +44,7 @@ def unknown_keys(jdl: Jdl) -> Iterator[str]:
 
 def idle_keys(clusters: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """The keys that CiGri knows and that do nothing here, where they say something."""
-    for key, reason in _IDLE.items():
+    for key, reason in IDLE.items():
         given = [str(cluster.get(key)) for cluster in clusters.values()]
         if any(each.lower() not in ("none", "", "false") for each in given):
             yield f"{key} does nothing: {reason}"

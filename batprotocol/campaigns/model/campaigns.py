@@ -28,9 +28,12 @@ class ClusterProperties(Record, frozen=True, kw_only=True):
         priority: CiGri 2's order of a campaign's clusters: the greatest first.
         prologue: commands to be run once on the cluster before the first job.
         epilogue: commands to be run once after the last one.
+        prologue_walltime: after which the prologue is killed, in place of `walltime`.
+        epilogue_walltime: after which the epilogue is killed, likewise.
         result_marker: a file that says that a task is done, `{NAME}` standing for the task's name: its command is not
             begun again when the file is there, and never twice at a time. It is made when the command ends well, in
-            `exec_directory` unless its path is absolute. None: there is none, and tasks may be copied.
+            `exec_directory` unless its path is absolute, in a folder that is there. None: there is none, and tasks may
+            be copied.
         temporal_grouping: whether short tasks may be run one after the other, in one job.
     """
 

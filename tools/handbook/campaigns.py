@@ -1,0 +1,44 @@
+"""What campaigns can say, and how the grid can be run: the keys of the JDL and the settings, as tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from batprotocol.campaigns.jdl.idle import IDLE
+from batprotocol.campaigns.model import ClusterProperties, Settings
+from handbook.events.docstrings import meanings
+from handbook.markdown import code, prose, table
+
+__all__ = ["keys", "settings"]
+
+
+def keys(page: str, argument: str) -> str:
+    """The keys of the JDL that are said of a cluster."""
+    told = {**meanings(ClusterProperties), **{key: f"Does nothing: {reason}." for key, reason in IDLE.items()}}
+    return _fields(ClusterProperties, told, ("key", "default", "what it is"), ("cluster",))
+
+
+def settings(page: str, argument: str) -> str:
+    """How the grid can be run."""
+    return _fields(Settings, meanings(Settings), ("setting", "default", "what it is"))
+
+
+def _fields(kind: type[Any], told: Any, heads: tuple[str, ...], without: tuple[str, ...] = ()) -> str:
+    rows = (
+        (code(field.name), _default(field.default), prose(told[field.name]))
+        for field in msgspec.structs.fields(kind)
+        if field.name not in without
+    )
+    return table(heads, rows) + "\n"
+
+
+def _default(value: Any) -> str:
+    if value is msgspec.NODEFAULT:
+        return "must be given"
+    if value is None or value in ("", "None", ()):
+        return ""
+    if isinstance(value, bool):
+        return code(str(value).lower())
+    return "" if isinstance(value, msgspec.Struct) else code(f"{value:g}" if isinstance(value, float) else str(value))
