@@ -189,16 +189,6 @@ def test_rules_are_listed_and_explained(capfdbinary: pytest.CaptureFixture[bytes
     assert "  fast-lib: deadlock\n  protocol: deadlock\n" in out
 
 
-def test_the_examples_of_the_documentation_run() -> None:
-    blocks = re.findall(
-        r"^```python\n(.*?)^```", (ROOT / "docs" / "reference" / "fast.md").read_text(), re.MULTILINE | re.DOTALL
-    )
-    assert len(blocks) >= 2
-    names: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, "docs/reference/fast.md", "exec"), names)
-
-
 @pytest.mark.parametrize(
     "words",
     [

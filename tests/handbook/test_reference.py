@@ -6,6 +6,7 @@ import pkgutil
 import re
 import sys
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 from stories import DOCS
@@ -14,7 +15,7 @@ from support import ROOT
 sys.path.append(str(ROOT / "tools"))
 pytest.importorskip("sphinx", reason="the extra docs")
 
-from handbook import api, catalogues, commands, events, rules
+from handbook import api, catalogues, commands, events, fast, older, rules
 from handbook.markdown import definitions, prose
 from handbook.pages import completed
 
@@ -136,6 +137,28 @@ def test_every_public_name_is_told_once() -> None:
             assert api.homes()[home, name] == home
         elif room == "batprotocol.model":
             assert name in events.names(), f"{name} is on no page of events and values"
+
+
+@pytest.mark.parametrize("source", [older.names, fast.names])
+def test_every_message_of_other_protocols_is_on_its_page_once(source: Callable[[], dict[str, tuple[str, str]]]) -> None:
+    for name, (where, anchor) in source().items():
+        assert targets(where)[anchor] == 1, name
+
+
+def test_an_older_event_tells_what_it_is_today() -> None:
+    told = older.json_events("", "")
+    assert "Said by: the scheduler, before 3.0.  \n" in told.partition("### `SUBMIT_JOB`")[2]
+    assert "Since 3.0: `REGISTER_JOB`.  \nToday: `RegisterJobEvent`." in told
+    assert "`storage_mapping` object, since 3.0\n: For each storage" in told
+    assert "Behind it: `WLOAD!JOB_ID`.  \nIn Python: `text_events.JobRejection`." in older.text_events("", "")
+
+
+def test_a_message_of_fast_tells_its_keys() -> None:
+    assert "`vm-configurations` list of VMConfiguration, required\n: The machines." in fast.messages("", "messages")
+    assert "`retry_counter` number in [0, 4294967295], in the specification retry-counter\n" in fast.messages(
+        "", "parts"
+    )
+    assert "| `SuspendVM` | `suspend vm` | `fast/migfra/<hostname>/task` |" in fast.routes("", "")
 
 
 def test_blocks_in_docstrings_stay_blocks() -> None:

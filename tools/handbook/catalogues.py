@@ -12,7 +12,7 @@ from batprotocol.simulator.inputs.names import FILE_WORDS, MODEL_WORDS
 from batprotocol.simulator.results.catalogue import Metric
 from batprotocol.studies.keys import KEYS
 from batprotocol.studies.outcomes import KINDS as FAILURES
-from handbook.markdown import code, prose, table, target
+from handbook.markdown import capitalised, code, prose, table, target
 
 __all__ = ["failures", "keys", "metric_names", "metrics", "policies", "words"]
 
@@ -103,12 +103,12 @@ def _metric(name: str, found: list[Metric]) -> str:
     first = found[0]
     several = len(found) > 1
     definition = first.definition.rpartition("; ")[0] if several else first.definition
-    facts = [f"{prose(definition[:1].upper() + definition[1:])}."]
+    facts = [f"{prose(capitalised(definition))}."]
     facts += [f"In {first.unit}."] if first.unit else []
     facts += [f"{first.better.capitalize()} is better."] if first.better else []
     facts += [f"Source: {prose(first.source)}."] if first.source else []
     title = first.label.split(" ", 1)[1] if several else first.label
-    parts = [f"{target(_anchor(name))}\n### {title[:1].upper()}{title[1:]}"]
+    parts = [f"{target(_anchor(name))}\n### {capitalised(title)}"]
     parts.append(", ".join(code(each.name) for each in found))
     return "\n\n".join([*parts, " ".join(facts)])
 

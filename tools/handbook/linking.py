@@ -14,7 +14,7 @@ from sphinx.addnodes import pending_xref
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import find_pending_xref_condition, make_refnode
 
-from handbook import api, catalogues, commands, events, rules
+from handbook import api, catalogues, commands, events, fast, older, rules
 
 __all__ = ["SOURCES", "Names", "Types", "targets"]
 
@@ -23,6 +23,8 @@ SOURCES: Final[list[Callable[[], Mapping[str, tuple[str, str]]]]] = [
     commands.names,
     catalogues.metric_names,
     events.names,
+    older.names,
+    fast.names,
 ]
 """What gives names, each with the page that it leads to and the anchor there (else "")."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-__all__ = ["code", "definitions", "literal", "prose", "table", "target"]
+__all__ = ["capitalised", "code", "definitions", "literal", "prose", "table", "target"]
 
 _CODE = re.compile(r"(`+)(?:.|\n)+?\1|\"(?P<said>batproto[^\"]*)\"")
 """What is code: between backticks, and commands between quotes."""
@@ -24,6 +24,11 @@ def code(text: str) -> str:
     ticks = "`" * (max((len(found) for found in re.findall("`+", text)), default=0) + 1)
     space = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{ticks}{space}{text}{space}{ticks}"
+
+
+def capitalised(text: str) -> str:
+    """With a capital at its beginning, and nothing else changed."""
+    return text[:1].upper() + text[1:]
 
 
 def prose(text: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from handbook import api, campaigns, catalogues, commands, environments, events, rules
+from handbook import api, campaigns, catalogues, commands, environments, events, fast, older, rules
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -31,12 +31,15 @@ GENERATORS: Final[Mapping[str, Callable[[Page, str], str]]] = {
     "thing": events.thing,
     "environment-features": environments.features,
     "environments": environments.environments,
+    "fast": fast.messages,
+    "fast-routes": fast.routes,
     "grid-settings": campaigns.settings,
     "jdl-keys": campaigns.keys,
-    "fast-routes": lambda page, argument: "",
     "command": commands.command,
     "commands": commands.commands,
     "metrics": catalogues.metrics,
+    "older-json": older.json_events,
+    "older-text": older.text_events,
     "policies": catalogues.policies,
     "python": api.python,
     "rules": rules.rules,

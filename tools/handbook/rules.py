@@ -11,7 +11,7 @@ from batprotocol.legacy.conversation.rules import CATALOGUE as LEGACY
 from batprotocol.rules import Catalogue, Rule
 from batprotocol.simulator.batsim.state.rules import SIMULATOR_RULES
 from batprotocol.testing.conformance.rules import CONFORMANCE_RULES
-from handbook.markdown import code, prose, target
+from handbook.markdown import capitalised, code, prose, target
 
 __all__ = ["KINDS", "anchor", "names", "rules", "severities"]
 
@@ -66,7 +66,7 @@ def severities(rule: Rule, catalogue: Catalogue | None) -> str:
         told = f"{next(iter(words))} in {'both' if len(catalogue.rule_sets) == 2 else 'all'} rule sets."
     else:
         told = "; ".join(f"{word} in {_listed(sets)}" for word, sets in words.items()) + "."
-    return told[:1].upper() + told[1:]
+    return capitalised(told)
 
 
 def _listed(sets: Iterable[str]) -> str:

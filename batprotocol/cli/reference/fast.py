@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from batprotocol.cli.reference.told import Told, meanings, title
 from batprotocol.cli.terminal.text import Piece
 from batprotocol.fast import values
 from batprotocol.fast.messages import MESSAGES, ROUTES
-from batprotocol.fast.wire.shapes import Key, shape_of
+from batprotocol.fast.wire.shapes import shape_of
 
-__all__ = ["NAMES", "describe", "overview"]
+__all__ = ["NAMES", "class_of", "describe", "keys", "overview", "task_of"]
 
 _PARTS: Final[Mapping[str, type[Any]]] = {
     name: cls for name, cls in vars(values).items() if isinstance(cls, type) and issubclass(cls, values.Part)
 }
-_ARGUMENT = re.compile(r"^    (\w+): (.*?)(?=^    \w|^\n|\Z)", re.MULTILINE | re.DOTALL)
 
 NAMES: Final = (*MESSAGES, *(name for name in _PARTS if name != "Part"))
 """The names of all messages, and of what is in them."""
@@ -41,44 +39,59 @@ def overview() -> Iterator[Line]:
     yield from ([("", "  "), ("type", name)] for name in NAMES if name not in MESSAGES)
 
 
+def class_of(name: str) -> type[Any]:
+    """The class of a message or of a part."""
+    return MESSAGES.get(name) or _PARTS[name]
+
+
+def task_of(cls: type[Any]) -> Told | None:
+    """The key that tells what a message is, None if there is none."""
+    ours, theirs = shape_of(cls, "fastlib").task, shape_of(cls, "specification").task
+    return Told("task", theirs, () if ours else ("specification only",), "") if theirs else None
+
+
+def keys(cls: type[Any]) -> Iterator[Told]:
+    """The keys of a message or a part, as fast-lib has them, with what differs in the specification."""
+    others = {key.field: key for key in shape_of(cls, "specification").keys}
+    told = _meanings(cls)
+    for key in shape_of(cls, "fastlib").keys:
+        other = others[key.field]
+        notes = ["required"] if key.required else []
+        if other.names[0] != key.names[0]:
+            notes.append(f"in the specification {other.names[0]}")
+        if other.kind.name != key.kind.name:
+            notes.append(f"in the specification a {other.kind.name}")
+        yield Told(key.names[0], key.kind.name, tuple(notes), told.get(key.field, ""))
+
+
 def describe(name: str) -> Iterator[Line]:
     """A message or a part: who says it and where, and its keys with what they mean."""
-    cls = MESSAGES.get(name) or _PARTS[name]
+    cls = class_of(name)
     yield [("heading", "message " if name in MESSAGES else "part "), ("event" if name in MESSAGES else "type", name)]
-    yield [("detail", f"  {(inspect.getdoc(cls) or '').partition(chr(10))[0]}")]
+    yield [("detail", f"  {title(cls)}")]
     for route in ROUTES:
         if route.message is cls:
             told = f"  {route.channel}: {route.sender} to {route.receiver}, QoS {route.qos}, not retained"
             yield [("detail", told)]
-    shape, specified = shape_of(cls, "fastlib"), shape_of(cls, "specification")
-    for key, word in {"task": (shape.task, specified.task)}.items():
-        if any(word):
-            note = "" if word[0] else " (specification only)"
-            yield [("", "  "), ("field", key), ("", ": "), ("string", word[1]), ("detail", note)]
-    others = {key.field: key for key in specified.keys}
-    for each in shape.keys:
-        yield from _key(each, others[each.field], _meanings(cls))
-    if not shape.keys:
+    task = task_of(cls)
+    if task:
+        yield [("", "  "), ("field", task.name), ("", ": "), ("string", task.kind), ("detail", _notes(task))]
+    found = list(keys(cls))
+    for each in found:
+        yield [("", "  "), ("field", each.name), ("", ": "), ("type", each.kind), ("detail", _notes(each))]
+        if each.meaning:
+            yield [("detail", f"      {each.meaning}")]
+    if not found:
         yield [("detail", "  no keys")]
 
 
-def _key(key: Key, specified: Key, meanings: Mapping[str, str]) -> Iterator[Line]:
-    name, other = key.names[0], specified.names[0]
-    notes = ["required"] if key.required else []
-    if other != name:
-        notes.append(f"in the specification {other}")
-    if specified.kind.name != key.kind.name:
-        notes.append(f"in the specification a {specified.kind.name}")
-    note = f" ({', '.join(notes)})" if notes else ""
-    yield [("", "  "), ("field", name), ("", ": "), ("type", key.kind.name), ("detail", note)]
-    if key.field in meanings:
-        yield [("detail", f"      {meanings[key.field]}")]
+def _notes(told: Told) -> str:
+    return f" ({', '.join(told.notes)})" if told.notes else ""
 
 
 def _meanings(cls: type[Any]) -> Mapping[str, str]:
     """What docstrings say of the fields: its own, those of what it is one of, or of the tasks that it refers to."""
     found: dict[str, str] = {}
     for each in (values.StartVM, values.MigrateVM, *reversed(cls.__mro__)):
-        described = _ARGUMENT.finditer(inspect.cleandoc(each.__doc__ or ""))
-        found.update({argument[1]: " ".join(argument[2].split()) for argument in described})
+        found.update(meanings(each))
     return found

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
+from batprotocol.cli.reference.told import Told, meanings, title
 from batprotocol.cli.terminal.text import Piece
 from batprotocol.legacy.json.versions import EventRow, Version, rows_of, version_of
 from batprotocol.legacy.text.stamps import STAMPS, Stamp
 from batprotocol.legacy.wire import is_text, text_version
 from batprotocol.model import Direction
 
-__all__ = ["describe", "names", "overview"]
+__all__ = ["content", "describe", "fields", "names", "overview", "sides"]
 
 Line = list[Piece]
 _SIDES = {Direction.BATSIM_TO_EDC: "Batsim", Direction.EDC_TO_BATSIM: "the scheduler"}
-_ARGUMENT = re.compile(r"^    (\w+): (.*?)(?=^    \w|\Z)", re.MULTILINE | re.DOTALL)
 
 
 def names(protocol: str) -> tuple[str, ...]:
@@ -43,15 +41,11 @@ def overview(protocol: str) -> Iterator[Line]:
         rows = list(rows_of(version_of(protocol)).values())
     width = max(len(_name(row)) for row in rows)
     for row in rows:
-        yield [("event", _name(row)), ("", " " * (width - len(_name(row)) + 2)), ("", _title(row))]
+        yield [("event", _name(row)), ("", " " * (width - len(_name(row)) + 2)), ("", title(row.value))]
 
 
 def _name(row: EventRow | Stamp) -> str:
     return row.letter if isinstance(row, Stamp) else row.type
-
-
-def _title(row: EventRow | Stamp) -> str:
-    return (inspect.getdoc(row.value) or "").partition("\n")[0]
 
 
 def describe(protocol: str, name: str) -> Iterator[Line]:
@@ -63,41 +57,56 @@ def describe(protocol: str, name: str) -> Iterator[Line]:
     yield from _event(rows_of(version)[name], version)
 
 
+def sides(row: EventRow | Stamp) -> str:
+    """Who may say it."""
+    return " and ".join(_SIDES[side] for side in row.directions)
+
+
+def content(stamp: Stamp, version: int) -> str:
+    """What is behind a stamp in a version of text, or ""."""
+    return stamp.content if version >= 2 else stamp.content.replace("WLOAD!", "")
+
+
+def fields(row: EventRow, version: Version | None = None) -> Iterator[Told]:
+    """The fields of an event, in a version or in all. Where they are whatever is said, it is one without a name."""
+    told = meanings(row.value)
+    if row.fields is None:
+        yield Told("", "anything", (), next(iter(told.values()), ""))
+        return
+    types = {field.name: field.type for field in msgspec.structs.fields(row.value)}
+    for each in row.fields if version is None else row.fields_of(version):
+        until = f", until {_written(each.until)}" if each.until < (5,) else ""
+        notes = (*(("required",) if each.required else ()), f"since {_written(each.since)}{until}")
+        kind = "object" if each.name in ("job", "profile") else _type(types[each.name])
+        yield Told(each.on_wire, kind, notes, told.get(each.name, ""))
+
+
 def _stamp(stamp: Stamp, version: int) -> Iterator[Line]:
-    sides = " and ".join(_SIDES[side] for side in stamp.directions)
     yield [
         ("heading", "stamp "),
         ("event", stamp.letter),
-        ("", f": an event that {sides} may send, since {stamp.since}"),
+        ("", f": an event that {sides(stamp)} may send, since {stamp.since}"),
     ]
-    yield [("detail", f"  {_title(stamp)}")]
-    content = stamp.content if version >= 2 else stamp.content.replace("WLOAD!", "")
-    yield [("", "  content: "), ("type", content or "none")]
+    yield [("detail", f"  {title(stamp.value)}")]
+    yield [("", "  content: "), ("type", content(stamp, version) or "none")]
     if not stamp.is_said:
         yield [("detail", "  documented, but no Batsim that speaks text says it")]
 
 
 def _event(row: EventRow, version: Version) -> Iterator[Line]:
-    sides = " and ".join(_SIDES[side] for side in row.directions)
-    yield [("heading", "event "), ("event", row.type), ("", f": {sides} may send it")]
-    yield [("detail", f"  {_title(row)}")]
-    meanings = {found[1]: " ".join(found[2].split()) for found in _ARGUMENT.finditer(inspect.getdoc(row.value) or "")}
-    if row.fields is None:
-        field = next(iter(meanings.items()), ("", ""))
-        yield [("detail", f"  whatever is said, by its name: {field[1]}")]
-        return
-    types = {field.name: field.type for field in msgspec.structs.fields(row.value)}
-    fields = row.fields_of(version)
-    if not fields:
+    yield [("heading", "event "), ("event", row.type), ("", f": {sides(row)} may send it")]
+    yield [("detail", f"  {title(row.value)}")]
+    found = list(fields(row, version))
+    if not found:
         yield [("detail", "  no fields")]
-    for each in fields:
-        until = f", until {_written(each.until)}" if each.until < (5,) else ""
-        since = f"since {_written(each.since)}{until}"
-        needed = "required, " if each.required else ""
-        kind = "object" if each.name in ("job", "profile") else _type(types[each.name])
-        yield [("", "  "), ("field", each.on_wire), ("", ": "), ("type", kind), ("detail", f" ({needed}{since})")]
-        if each.name in meanings:
-            yield [("detail", f"      {meanings[each.name]}")]
+    for each in found:
+        if not each.name:
+            yield [("detail", f"  whatever is said, by its name: {each.meaning}")]
+            continue
+        notes = f" ({', '.join(each.notes)})"
+        yield [("", "  "), ("field", each.name), ("", ": "), ("type", each.kind), ("detail", notes)]
+        if each.meaning:
+            yield [("detail", f"      {each.meaning}")]
 
 
 def _written(version: Version) -> str:

@@ -78,6 +78,10 @@ class IVShmem(Part, frozen=True):
 class PCIId(Part, frozen=True):
     """The kind of a PCI device, as `lspci -nn` shows it: one such device is attached.
 
+    Args:
+        vendor: who makes it, in [0, 65535].
+        device: which of their kinds it is, in [0, 65535].
+
     >>> PCIId(0x15B3, 0x1004)
     PCIId(vendor=5555, device=4100)
     """
@@ -87,7 +91,14 @@ class PCIId(Part, frozen=True):
 
 
 class PCIAddress(Part, frozen=True):
-    """One PCI device by its address, `domain:bus:device.funct`."""
+    """One PCI device by its address, `domain:bus:device.funct`.
+
+    Args:
+        bus: its bus, in [0, 255].
+        device: its number there, in [0, 255].
+        funct: which function of it, in [0, 255].
+        domain: the domain of the bus, in [0, 65535].
+    """
 
     bus: U8
     device: U8
@@ -260,7 +271,11 @@ class StartVM(ListTask, frozen=True):
 
 
 class StopVM(ListTask, frozen=True):
-    """`stop vm`: stop these machines. The arguments are those of `StartVM`."""
+    """`stop vm`: stop these machines. The other arguments are those of `StartVM`.
+
+    Args:
+        list: the machines, by their names or by a regular expression.
+    """
 
     list: TupleOf[VMToStop] = ()  # type: ignore[assignment]  # a descriptor
 
@@ -269,7 +284,11 @@ class StopVM(ListTask, frozen=True):
 
 
 class SuspendVM(ListTask, frozen=True):
-    """`suspend vm`: let these machines have no CPU time. The arguments are those of `StartVM`."""
+    """`suspend vm`: let these machines have no CPU time. The other arguments are those of `StartVM`.
+
+    Args:
+        list: the machines.
+    """
 
     list: TupleOf[VM] = ()  # type: ignore[assignment]  # a descriptor
 
@@ -278,7 +297,11 @@ class SuspendVM(ListTask, frozen=True):
 
 
 class ResumeVM(ListTask, frozen=True):
-    """`resume vm`: let these machines go on. The arguments are those of `StartVM`."""
+    """`resume vm`: let these machines go on. The other arguments are those of `StartVM`.
+
+    Args:
+        list: the machines.
+    """
 
     list: TupleOf[VM] = ()  # type: ignore[assignment]  # a descriptor
 

@@ -10,11 +10,11 @@ from functools import cache
 from typing import Any, Final
 
 from batprotocol import model
+from batprotocol.cli.reference.told import meanings
 from batprotocol.model import enums
 
 __all__ = ["meanings", "members", "said", "sentence"]
 
-_ARGUMENT: Final = re.compile(r"^    (\w+): (.*?)(?=^    \w|^\S|\Z)", re.MULTILINE | re.DOTALL)
 _END: Final = re.compile(r"^(?:Args:|>>>)", re.MULTILINE)
 _SPEAKER: Final = re.compile(r"^(Batsim|Decision component): ")
 
@@ -28,14 +28,6 @@ def sentence(kind: type[Any]) -> str:
     """The same of an event, without who says it."""
     text = _SPEAKER.sub("", said(kind))
     return text[:1].upper() + text[1:]
-
-
-@cache
-def meanings(kind: type[Any]) -> Mapping[str, str]:
-    """What each field of a class means, one line each, as its docstring has it."""
-    text = inspect.getdoc(kind) or ""
-    _, _, arguments = text.partition("Args:\n")
-    return {found[1]: " ".join(found[2].split()) for found in _ARGUMENT.finditer(arguments)}
 
 
 @cache

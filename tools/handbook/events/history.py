@@ -14,7 +14,7 @@ from batprotocol.legacy.json.events import Notify
 from batprotocol.legacy.json.versions import EVENTS as OLD_EVENTS
 from batprotocol.legacy.json.versions import VERSIONS, EventRow, Version, version_of
 from batprotocol.legacy.text import as_json
-from batprotocol.legacy.text.stamps import BY_VALUE
+from batprotocol.legacy.text.stamps import BY_VALUE, Stamp
 from batprotocol.legacy.translate import ToOldScheduler
 from batprotocol.legacy.translate.batsim.told import TOLD as SAID_TO_TODAY
 from batprotocol.legacy.translate.batsim.wishes import WISHES
@@ -28,7 +28,7 @@ from handbook.events.mentions import mentioned
 from handbook.events.places import event_of
 from handbook.markdown import code
 
-__all__ = ["event_history"]
+__all__ = ["event_history", "json_rows", "stamps"]
 
 _JSON: Final = "batprotocol.legacy.json.events"
 _TRANSLATE: Final = "batprotocol.legacy.translate"
@@ -66,7 +66,7 @@ def _version(version: Version) -> str:
     return ".".join(map(str, version if len(version) > 1 else (*version, 0)))
 
 
-def _json_names(name: str) -> list[EventRow]:
+def json_rows(name: str) -> list[EventRow]:
     """The rows of the events of JSON that an event of today was called."""
     older = _older(name)
     direction = model.Direction.BATSIM_TO_EDC
@@ -76,14 +76,18 @@ def _json_names(name: str) -> list[EventRow]:
     return sorted(found, key=lambda row: row.since)
 
 
+def stamps(name: str) -> list[Stamp]:
+    """The stamps of the text protocol that an event of today was called."""
+    older = {(_JSON, row.value.__name__) for row in json_rows(name) if row.value is not Notify}
+    return [stamp for cls, stamp in BY_VALUE.items() if older & _said_as_json().get(cls.__name__, set())]
+
+
 def _text_names(name: str) -> list[str]:
-    """The stamps of the text protocol that an event of today was called, with the versions that have them."""
-    older = {(_JSON, row.value.__name__) for row in _json_names(name) if row.value is not Notify}
-    stamps = [stamp for cls, stamp in BY_VALUE.items() if older & _said_as_json().get(cls.__name__, set())]
+    """The same as texts, with the versions that have them."""
     last = max(stamp.since for stamp in BY_VALUE.values())
     return [
         f"{code(stamp.letter)} in text-{stamp.since}{f' to text-{last}' if stamp.since < last else ''}"
-        for stamp in stamps
+        for stamp in stamps(name)
     ]
 
 
@@ -103,7 +107,7 @@ def event_history(page: str, argument: str) -> str:
     """The section about the past of the event whose page this is."""
     name = event_of(page).__name__
     told = [("Batsim 5", _batsim_5(name))]
-    told.append(("JSON, Batsim 1 to 4", listed(_json(name)) if _json_names(name) else "no such event"))
+    told.append(("JSON, Batsim 1 to 4", listed(_json(name)) if json_rows(name) else "no such event"))
     told.append(("Text", listed(_text_names(name)) if _text_names(name) else "no such stamp"))
     more = "What is lost on the way, [the older protocols](../../howto/use-older-protocols.md) tell."
     return f"## Other versions\n\n{rows(told)}\n{more}\n"
@@ -119,7 +123,7 @@ def _batsim_5(name: str) -> str:
 
 
 def _json(name: str) -> Iterator[str]:
-    for kind, found in groupby(_json_names(name), key=lambda row: row.type):
+    for kind, found in groupby(json_rows(name), key=lambda row: row.type):
         versions = list(found)
         row, until = versions[0], versions[-1].until
         since = max(row.since, _notified_since(name)) if row.value is Notify else row.since

@@ -1,0 +1,126 @@
+"""The events of the older protocols, of the tables that their codecs go by, and what each is today."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import Final
+
+from batprotocol.cli.reference.legacy import fields, sides
+from batprotocol.cli.reference.told import title
+from batprotocol.legacy.json.versions import EVENTS, EventRow, Version
+from batprotocol.legacy.text.stamps import STAMPS, VERSIONS, Stamp
+from handbook.events.history import json_rows, stamps
+from handbook.events.places import EVENTS as TODAY
+from handbook.markdown import capitalised, code, definitions, prose, target
+
+__all__ = ["json_events", "names", "text_events"]
+
+_PAGE: Final = "reference/older-protocols"
+_FIRST: Final = (1,)
+_LAST: Final = (5,)
+
+
+def names() -> Mapping[str, tuple[str, str]]:
+    """The places of events, by the names of their classes, and those of JSON also by what the wire calls them."""
+    found = {row.type: (_PAGE, _anchor(row.type)) for row in EVENTS}
+    found.update({_json_class(row): (_PAGE, _anchor(row.type)) for row in EVENTS})
+    return {**found, **{_text_class(stamp): (_PAGE, _stamp_anchor(stamp)) for stamp in STAMPS}}
+
+
+def _anchor(name: str) -> str:
+    return f"older-{name.lower().replace('_', '-')}"
+
+
+def _stamp_anchor(stamp: Stamp) -> str:
+    return f"older-text-{stamp.value.__name__.lower()}"
+
+
+def _json_class(row: EventRow) -> str:
+    return f"json_events.{row.value.__name__}"
+
+
+def _text_class(stamp: Stamp) -> str:
+    return f"text_events.{stamp.value.__name__}"
+
+
+def json_events(page: str, argument: str) -> str:
+    """All events of JSON."""
+    named = sorted(EVENTS, key=lambda row: [each.type for each in EVENTS].index(row.type))
+    return "\n\n".join(_json_event(name, list(rows)) for name, rows in groupby(named, lambda row: row.type)) + "\n"
+
+
+def _json_event(name: str, rows: list[EventRow]) -> str:
+    last = rows[-1]
+    parts = [f"{target(_anchor(name))}\n### {code(name)}", _sentence(title(last.value))]
+    facts = [("Said by", "; ".join(_said(row) for row in rows)), ("In Python", code(_json_class(last)))]
+    if last.successor:
+        facts.append((f"Since {_written(last.until)}", code(last.successor)))
+    facts.append(("Today", _today({name for name in TODAY for row in json_rows(name) if row.value is last.value})))
+    parts.append("  \n".join(f"{name}: {text}." for name, text in facts))
+    parts.append(_fields(last))
+    return "\n\n".join(parts)
+
+
+def _sentence(text: str) -> str:
+    """What an event is for, without who says it, which is told behind it."""
+    said = text.partition(": ")[2] or text
+    return prose(capitalised(said))
+
+
+def _said(row: EventRow) -> str:
+    """Who says it, in which versions."""
+    when = [
+        f"since {_written(row.since)}" * (row.since > _FIRST),
+        f"before {_written(row.until)}" * (row.until < _LAST),
+    ]
+    told = ", ".join(each for each in when if each)
+    return f"{sides(row)}{f', {told}' if told else ''}"
+
+
+def _written(version: Version) -> str:
+    return ".".join(map(str, version if len(version) > 1 else (*version, 0)))
+
+
+def _today(events: set[str]) -> str:
+    return ", ".join(code(name) for name in TODAY if name in events) or "nothing"
+
+
+def _fields(row: EventRow) -> str:
+    found = list(fields(row))
+    if not found:
+        return "No fields."
+    if not found[0].name:
+        return f"Its one field is called as what is said: {prose(found[0].meaning)}"
+    return definitions(
+        (
+            f"{code(each.name)} {', '.join((each.kind, *filter(None, map(_worth_saying, each.notes))))}",
+            prose(capitalised(each.meaning)),
+        )
+        for each in found
+    )
+
+
+def _worth_saying(note: str) -> str:
+    """That something is there since the first version need not be said."""
+    return note.removeprefix(f"since {_written(_FIRST)}").removeprefix(", ")
+
+
+def text_events(page: str, argument: str) -> str:
+    """All stamps of text."""
+    return "\n\n".join(map(_stamp, STAMPS)) + "\n"
+
+
+def _stamp(stamp: Stamp) -> str:
+    return "\n\n".join(_stamp_parts(stamp))
+
+
+def _stamp_parts(stamp: Stamp) -> Iterator[str]:
+    yield f"{target(_stamp_anchor(stamp))}\n### {code(stamp.letter)}"
+    yield _sentence(title(stamp.value))
+    since = f", since text-{stamp.since}" if stamp.since > VERSIONS[0] else ""
+    facts = [("Said by", f"{sides(stamp)}{since}{'' if stamp.is_said else ', but no Batsim ever said it'}")]
+    facts.append(("Behind it", code(stamp.content) if stamp.content else "nothing"))
+    facts.append(("In Python", code(_text_class(stamp))))
+    facts.append(("Today", _today({name for name in TODAY if stamp in stamps(name)})))
+    yield "  \n".join(f"{name}: {text}." for name, text in facts)
