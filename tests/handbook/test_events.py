@@ -94,6 +94,16 @@ def test_names_lead_to_where_they_are() -> None:
             assert text.startswith(f"# {name}\n"), name
 
 
+def test_mere_names_mean_what_is_on_the_page() -> None:
+    killed, page = events.names_on("reference/events/JobsKilledEvent"), "reference/events/JobsKilledEvent"
+    assert killed["progresses"] == (page, "JobsKilledEvent.progresses")
+    assert killed["walltime"] is None  # that of a job, which is elsewhere
+    triggers = events.names_on("reference/values/triggers")
+    assert triggers["nb_periods"] == ("reference/values/triggers", "FinitePeriodNumber.nb_periods")
+    assert triggers["time_unit"] is None  # there are two
+    assert "dynamic_registration" not in killed  # it has a place, whatever the page
+
+
 def test_each_number_has_a_unit() -> None:
     numbers = {
         (table.name, field.name)
@@ -193,4 +203,4 @@ def test_what_is_told_of_an_event(name: str, facts: list[str]) -> None:
 def test_the_index_has_all_events_by_who_says_them() -> None:
     batsim, _, component = completed("events")["index"].partition("## From the decision component")
     for part, kinds in ((batsim, model.BATSIM_TO_EDC), (component, model.EDC_TO_BATSIM)):
-        assert re.findall(r"^\| `(\w+)` \| .+ \|$", part, flags=re.MULTILINE) == [kind.__name__ for kind in kinds]
+        assert re.findall(r"^\* - `(\w+)`\n  - .+\.$", part, flags=re.MULTILINE) == [kind.__name__ for kind in kinds]

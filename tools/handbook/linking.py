@@ -44,9 +44,10 @@ class Names(SphinxPostTransform):
     default_priority = 400
 
     def run(self, **arguments: Any) -> None:
-        known = targets()
+        known, here = targets(), events.names_on(self.env.docname)
         for literal in list(self.document.findall(nodes.literal)):
-            target = known.get(literal.astext()) or api.place(self.env, literal.astext())
+            text = literal.astext()
+            target = here[text] if text in here else known.get(text) or api.place(self.env, text)
             if target is None:
                 continue
             page, anchor = target
@@ -55,6 +56,8 @@ class Names(SphinxPostTransform):
                 above.append(parent)
                 parent = parent.parent
             if any(isinstance(each, nodes.reference | nodes.title) for each in above):
+                continue
+            if page == self.env.docname and any(isinstance(each, nodes.term) for each in above):
                 continue
             sections = {id for each in above if isinstance(each, nodes.section) for id in each["ids"]}
             if page == self.env.docname and (not anchor or anchor in sections):

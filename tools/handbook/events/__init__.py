@@ -10,8 +10,8 @@ from handbook.events.examples import example
 from handbook.events.facts import event, events
 from handbook.events.fields import event_fields
 from handbook.events.history import event_history
-from handbook.events.places import names
+from handbook.events.places import names, names_on
 from handbook.events.rules import event_rules
 from handbook.events.things import thing
 
-__all__ = ["event", "event_fields", "event_history", "event_rules", "events", "example", "names", "thing"]
+__all__ = ["event", "event_fields", "event_history", "event_rules", "events", "example", "names", "names_on", "thing"]

@@ -89,10 +89,12 @@ def events(page: str, argument: str) -> str:
     """All events, by who says them, with a sentence each."""
     parts = []
     for kinds, speaker in _SPEAKERS.items():
-        lines = [f"## From {speaker}", "", "| event | |", "|---|---|"]
-        for kind in kinds:
-            text = _REPLY.sub("", sentence(kind))
-            first = text if len(text) < 110 else text.partition(". ")[0].rstrip(".") + "."
-            lines.append(f"| {code(kind.__name__)} | {prose(first)} |")
-        parts.append("\n".join(lines))
-    return "\n\n".join(parts) + "\n"
+        table = rows(((code(kind.__name__), prose(_briefly(kind))) for kind in kinds), "about halves")
+        parts.append(f"## From {speaker}\n\n{table}")
+    return "\n\n".join(parts)
+
+
+def _briefly(kind: type[model.Event]) -> str:
+    """What it is, or the first sentence of that where there are many."""
+    text = _REPLY.sub("", sentence(kind))
+    return text if len(text) < 110 else text.partition(". ")[0].rstrip(".") + "."

@@ -26,9 +26,9 @@ def _entry(anchor: str, name: str, facts: str, meaning: str) -> tuple[str, str]:
     return term, "\n\n".join(part for part in (f"[{facts}]{{.facts}}" if facts else "", meaning) if part)
 
 
-def rows(items: Iterable[tuple[str, str]]) -> str:
+def rows(items: Iterable[tuple[str, str]], style: str = "about") -> str:
     """A table of two columns without a head: what, and what of it."""
-    lines = ["::::{list-table}", ":class: about", ":stub-columns: 1", ":widths: auto", ""]
+    lines = ["::::{list-table}", f":class: {style}", ":stub-columns: 1", ":widths: auto", ""]
     for what, told in items:
         lines += [f"* - {what}", f"  - {told}"]
     return "\n".join([*lines, "::::", ""])

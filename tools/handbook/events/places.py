@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -12,7 +13,7 @@ from batprotocol._schema.description import SCHEMA
 
 from batprotocol import model
 
-__all__ = ["DOCS", "EVENTS", "anchor", "event_of", "fields_of", "is_hidden", "names", "place"]
+__all__ = ["DOCS", "EVENTS", "anchor", "event_of", "fields_of", "is_hidden", "names", "names_on", "place"]
 
 DOCS: Final = Path(__file__).resolve().parents[3] / "docs"
 
@@ -67,4 +68,22 @@ def names() -> Mapping[str, tuple[str, str]]:
         found |= {f"{table}.{field}": (place(table)[0], anchor(table, field)) for field in fields_of(table)}
     for enum, row in SCHEMA.enums.items():
         found |= {f"{enum}.{member}": (place(enum)[0], anchor(enum, member)) for member in row.values}
+    return found
+
+
+@cache
+def names_on(page: str) -> Mapping[str, tuple[str, str] | None]:
+    """What the mere names of fields and members mean on a page: what is there, and None where that is not clear.
+
+    Elsewhere they are not clear either: a `job_id` is a field of some event, and nothing else that is called so.
+    """
+    everything = {table: fields_of(table) for table in SCHEMA.tables}
+    everything |= {name: [*enum.values] for name, enum in SCHEMA.enums.items()}
+    known = names()
+    found: dict[str, tuple[str, str] | None] = {
+        part: None for parts in everything.values() for part in parts if part not in known
+    }
+    here = [(owner, part) for owner, parts in everything.items() if place(owner)[0] == page for part in parts]
+    times = Counter(part for _, part in here)
+    found |= {part: (page, anchor(owner, part)) for owner, part in here if times[part] == 1 and part not in known}
     return found
