@@ -12,7 +12,7 @@ _HOST: Final = "the id of a host"
 _MEASURED: Final = "the unit of the probe's data"
 _PSTATE: Final = "the index of a power state"
 _SECONDS: Final = "simulated seconds"
-_TIME_UNIT: Final = "`time_unit`"
+_TIME_UNIT: Final = "in `time_unit`"
 
 UNITS: Final[Mapping[tuple[str, str], str]] = {
     ("AggregatedProbeData", "data"): _MEASURED,
