@@ -16,7 +16,7 @@ __all__ = ["keys", "settings"]
 
 def keys(page: str, argument: str) -> str:
     """The keys of the JDL that are said of a cluster."""
-    told = {**meanings(ClusterProperties), **{key: f"Does nothing: {reason}." for key, reason in IDLE.items()}}
+    told = {**meanings(ClusterProperties), **{key: f"does nothing: {reason}." for key, reason in IDLE.items()}}
     return _fields(ClusterProperties, told, ("key", "default", "what it is"), ("cluster",))
 
 
