@@ -143,6 +143,7 @@ def test_joules(amount: float, text: str) -> None:
     ("seconds", "text"),
     [
         (0.0, "0 s"),
+        (1.39e-309, "0 s"),
         (59.9, "59.9 s"),
         (60.0, "60 s (1 min)"),
         (-60.0, "-60 s (-1 min)"),

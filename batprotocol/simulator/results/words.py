@@ -45,11 +45,13 @@ def ratio(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds, and from a minute on what they are in larger units.
+    """Seconds, and from a minute on what they are in larger units. Less than a nanosecond is nothing.
 
-    >>> duration(12.3456), duration(5400), duration(1e300)
-    ('12.3 s', '5,400 s (1.5 h)', '1e+300 s')
+    >>> duration(12.3456), duration(5400), duration(1e300), duration(1e-308)
+    ('12.3 s', '5,400 s (1.5 h)', '1e+300 s', '0 s')
     """
+    if abs(seconds) < 1e-9:  # the least steps in which time goes on where messages take none
+        return "0 s"
     if not 60 <= abs(seconds) < _DIGITS:
         return f"{seconds:.3g} s"
     factor, unit = next((factor, unit) for factor, unit in _UNITS if abs(seconds) >= factor)
