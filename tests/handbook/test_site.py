@@ -9,6 +9,7 @@ import fcntl
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -114,7 +115,10 @@ def test_tabs_and_copying(site: Path, browser: Browser) -> None:
     button = "[...document.querySelectorAll('.sd-tab-content .copybtn')].find(each => each.getClientRects().length > 0)"
     tab.run(f"{button}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
     middle = "place => [place.x + place.width / 2, place.y + place.height / 2]"
-    tab.click(*tab.run(f"({middle})({button}.getBoundingClientRect())"))
+    place = None
+    while place != (place := tab.run(f"({middle})({button}.getBoundingClientRect())")):
+        time.sleep(0.1)  # the page may still be moving to where it scrolls
+    tab.click(*place)
     assert '"JobsKilledEvent"' in tab.wait("window.copied")
     assert unwanted(tab) == []
     tab.close()
