@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from batprotocol._schema.description import ENUMS, TABLES, UNIONS
 
+import batprotocol
 from batprotocol import model
 from batprotocol.cli.reference.fast import NAMES as FAST_NAMES
 from batprotocol.legacy import json_events, text_events
@@ -227,9 +228,12 @@ def _places(environment: BuildEnvironment) -> Mapping[str, tuple[str, str]]:
 
 
 def _shortened(objects: Mapping[str, tuple[str, str]]) -> Mapping[str, tuple[str, str]]:
-    """The places of names, also of what is left of them without the room, where that is a name and not just a word."""
+    """The places of names, also of what is left of them without the room, where that is a name and not just a word.
+
+    Where several rooms have a name, the one nearest to the entrance is meant: `Hosts` is not `gym.Hosts`.
+    """
     found: dict[str, tuple[str, str]] = {}
-    for name, where in objects.items():
+    for name, where in sorted(objects.items(), key=lambda item: _distance(item[0])):
         parts = name.split(".")
         for start in range(1, len(parts)):
             short = ".".join(parts[start:])
@@ -238,3 +242,10 @@ def _shortened(objects: Mapping[str, tuple[str, str]]) -> Mapping[str, tuple[str
         if len(parts) > 2:
             found.setdefault(".".join(parts[-2:]), where)
     return {**found, **objects}
+
+
+def _distance(name: str) -> tuple[bool, int]:
+    """How far a name is from the entrance: what `import batprotocol` has comes first, then what is less deep."""
+    room, _, last = name.rpartition(".")
+    made_in = str(getattr(getattr(batprotocol, last, None), "__module__", ""))
+    return not f"{made_in}.".startswith(f"{room}."), name.count(".")
