@@ -43,7 +43,7 @@ autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True
-python_maximum_signature_line_length = 88
+python_maximum_signature_line_length = 130  # of names in full, of which the last part is shown
 python_use_unqualified_type_names = True
 
 copybutton_prompt_text = "$ "

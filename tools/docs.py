@@ -47,7 +47,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.fresh:
         shutil.rmtree(place, ignore_errors=True)
     html, text = place / "html", place / "text"
-    if not (built("html", place, html) and built("text", place, text)):
+    if not built("html", place, html):
+        return 1
+    for page in text.rglob("*.txt"):  # what was read for the site again is written as text again
+        if page.stat().st_mtime < (html / page.relative_to(text).with_suffix(".html")).stat().st_mtime:
+            page.unlink()
+    if not built("text", place, text):
         return 1
     plain.write(text, html)
     wrong = checking.problems(html)

@@ -27,6 +27,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", captions.caption)
     app.connect("env-get-outdated", pages.outdated)
     app.connect("autodoc-process-docstring", api.fences, priority=100)  # napoleon is at 500
+    app.connect("autodoc-process-signature", api.signature)
     app.connect("html-page-context", navigation.titles_only, priority=100)  # the theme is at 500
     app.add_post_transform(linking.Types)
     app.add_post_transform(linking.Names)

@@ -14,12 +14,12 @@ import inspect
 import pkgutil
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from types import ModuleType, UnionType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Union, get_args, get_origin
 
 from batprotocol._schema.description import ENUMS, TABLES, UNIONS
 
@@ -30,9 +30,10 @@ from batprotocol.legacy import json_events, text_events
 from handbook.markdown import code
 
 if TYPE_CHECKING:
+    from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
 
-__all__ = ["fences", "has_page", "homes", "place", "public", "python", "rooms"]
+__all__ = ["fences", "has_page", "homes", "place", "public", "python", "rooms", "signature"]
 
 _DOCS: Final = Path(__file__).resolve().parent.parent.parent / "docs"
 _PAGES: Final = _DOCS / "reference" / "python"
@@ -42,6 +43,8 @@ _SOURCE: Final = _DOCS.parent / _TOP
 _SCHEMA: Final = {*TABLES, *ENUMS, *UNIONS}
 _OF_VALUES: Final = ("batprotocol.model", "batprotocol.fast", json_events.__name__, text_events.__name__)
 """The rooms whose values are told elsewhere with their fields, and here with what they can do."""
+_HOOKS: Final = "pytest_"
+"""How the names begin that a plugin has for pytest, and for nobody else."""
 _LONGEST_VALUE: Final = 100
 
 
@@ -62,7 +65,7 @@ def public(room: str) -> tuple[str, ...]:
     module = importlib.import_module(room)
     names = getattr(module, "__all__", None)
     if names is not None:
-        return tuple(names)
+        return tuple(name for name in names if not name.startswith(_HOOKS))
     taken: dict[str, None] = {}
     for each in pkgutil.iter_modules(getattr(module, "__path__", [])):
         part = importlib.import_module(f"{room}.{each.name}")
@@ -197,7 +200,7 @@ def _methods(room: str, names: Iterable[str]) -> Iterator[str]:
                 yield f".. automethod:: {room}.{name}.{member}\n"
 
 
-def fences(app: Any, kind: str, name: str, thing: object, options: object, lines: list[str]) -> None:
+def fences(app: Sphinx, kind: str, name: str, thing: object, options: object, lines: list[str]) -> None:
     """Called by autodoc with a docstring: what is a block of code in Markdown, as editors show it, becomes one here."""
     inside = False
     for number, line in enumerate(lines):
@@ -210,38 +213,80 @@ def fences(app: Any, kind: str, name: str, thing: object, options: object, lines
     lines[:] = "\n".join(lines).split("\n")
 
 
-def place(environment: BuildEnvironment, text: str) -> tuple[str, str] | None:
-    """The page and the anchor of what inline code names: `simulate()`, `Scheduler.decide`, `wire.decode`..."""
-    return _places(environment).get(text.removesuffix("()"))
+def signature(
+    app: Sphinx, kind: str, name: str, thing: object, options: object, arguments: str | None, returns: str | None
+) -> tuple[str | None, str | None]:
+    """Called by autodoc with a signature: aliases of types stay, and what nobody makes has none."""
+    if isinstance(thing, type) and (getattr(thing, "_is_protocol", False) or issubclass(thing, enum.Enum)):
+        return "", None
+    for written, alias in _aliases().items():
+        arguments = arguments and arguments.replace(written, alias)
+        returns = returns and returns.replace(written, alias)
+    return arguments, returns
 
 
-_KNOWN: Final[dict[int, Mapping[str, tuple[str, str]]]] = {}
+@cache
+def _aliases() -> Mapping[str, str]:
+    """What autodoc makes of each alias of several types, the longest first, with what the alias is called."""
+    from sphinx.util.typing import stringify_annotation
+
+    found: dict[str, str] = {}
+    for room, name in homes():
+        thing = getattr(importlib.import_module(room), name)
+        if get_origin(thing) in (Union, UnionType) and len(get_args(thing)) > 2:
+            found.setdefault(stringify_annotation(thing, "smart"), f"~{room}.{name}")
+    return dict(sorted(found.items(), key=lambda item: -len(item[0])))
 
 
-def _places(environment: BuildEnvironment) -> Mapping[str, tuple[str, str]]:
+Place = tuple[str, str]
+"""A page, and an anchor there."""
+
+
+def place(environment: BuildEnvironment, text: str, page: str) -> Place | None:
+    """Where inline code on a page leads: `read_workload()`, `Scheduler.decide`, `wire.decode`, `batprotocol.wire`...
+
+    Of several things of one name, the one on that page is meant, or one of today's protocol, the one nearest to the entrance
+    for classes: `Hosts` is not `gym.Hosts`. What is just a word, such as `check`, can only be a function or a method of that page.
+    """
+    name = text.removesuffix("()")
+    found = _places(environment).get(name, ())
+    here = [each for each in found if each.where[0] == page]
+    if name.isidentifier() and "_" not in name.strip("_") and name == name.lower():
+        found = here = [each for each in here if each.kind in {"function", "method"}]
+    today = [each for each in found if not each.name.startswith(_OTHERS)]
+    for chosen in (here, found, today):
+        if len({each.where for each in chosen}) == 1:
+            return chosen[0].where
+    return min(today, key=lambda each: _distance(each.name)).where if today and name != name.lower() else None
+
+
+class _Found(NamedTuple):
+    """Something that has a place: its whole name, its place, and what it is."""
+
+    name: str
+    where: Place
+    kind: str
+
+
+_OTHERS: Final = tuple(f"{_TOP}.{room}." for room in ("campaigns", "fast", "gym", "legacy", "schemas"))
+"""The rooms of what else has conversations, jobs and policies."""
+_KNOWN: Final[dict[int, Mapping[str, Sequence[_Found]]]] = {}
+
+
+def _places(environment: BuildEnvironment) -> Mapping[str, Sequence[_Found]]:
+    """All that has a place, by its name, and by what is left of that without the room."""
     objects = environment.get_domain("py").objects  # type: ignore[attr-defined]
     key = len(objects)
     if key not in _KNOWN:
+        found: dict[str, list[_Found]] = {}
+        for name, entry in objects.items():
+            parts = name.split(".")
+            for start in range(len(parts)):
+                each = _Found(name, (entry.docname, entry.node_id), entry.objtype)
+                found.setdefault(".".join(parts[start:]), []).append(each)
         _KNOWN.clear()
-        _KNOWN[key] = _shortened({name: (entry.docname, entry.node_id) for name, entry in objects.items()})
+        _KNOWN[key] = found
     return _KNOWN[key]
-
-
-def _shortened(objects: Mapping[str, tuple[str, str]]) -> Mapping[str, tuple[str, str]]:
-    """The places of names, also of what is left of them without the room, where that is a name and not just a word.
-
-    Where several rooms have a name, the one nearest to the entrance is meant: `Hosts` is not `gym.Hosts`.
-    """
-    found: dict[str, tuple[str, str]] = {}
-    for name, where in sorted(objects.items(), key=lambda item: _distance(item[0])):
-        parts = name.split(".")
-        for start in range(1, len(parts)):
-            short = ".".join(parts[start:])
-            if "_" in short.strip("_") or short != short.lower():
-                found.setdefault(short, where)
-        if len(parts) > 2:
-            found.setdefault(".".join(parts[-2:]), where)
-    return {**found, **objects}
 
 
 def _distance(name: str) -> tuple[bool, int]:

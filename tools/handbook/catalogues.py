@@ -103,8 +103,8 @@ def _metric(name: str, found: list[Metric]) -> str:
     first = found[0]
     several = len(found) > 1
     definition = first.definition.rpartition("; ")[0] if several else first.definition
-    facts = [f"{prose(capitalised(definition))}."]
-    facts += [f"In {first.unit}."] if first.unit else []
+    facts = [f"Definition: {prose(definition)}."]
+    facts += [f"Unit: {first.unit}."] if first.unit else []
     facts += [f"{first.better.capitalize()} is better."] if first.better else []
     facts += [f"Source: {prose(first.source)}."] if first.source else []
     title = first.label.split(" ", 1)[1] if several else first.label

@@ -14,6 +14,7 @@ from sphinx.addnodes import pending_xref
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import find_pending_xref_condition, make_refnode
 
+from batprotocol import model
 from handbook import api, catalogues, commands, events, fast, older, rules
 
 __all__ = ["SOURCES", "Names", "Types", "targets"]
@@ -47,7 +48,7 @@ class Names(SphinxPostTransform):
         known, here = targets(), events.names_on(self.env.docname)
         for literal in list(self.document.findall(nodes.literal)):
             text = literal.astext()
-            target = here[text] if text in here else known.get(text) or api.place(self.env, text)
+            target = here[text] if text in here else known.get(text) or api.place(self.env, text, self.env.docname)
             if target is None:
                 continue
             page, anchor = target
@@ -83,9 +84,9 @@ class Types(SphinxPostTransform):
             room = wanted.get("py:module")
             shown = find_pending_xref_condition(wanted, "resolved")
             text = nodes.inline("", "", *(shown if shown is not None else wanted).children)
-            target = (api.place(self.env, f"{room}.{name}") if room and "." not in name else None) or (
-                api.place(self.env, name)
-                or known.get(name.rpartition(".")[2] if name.startswith("batprotocol.") else name)
+            short = name.rpartition(".")[2]
+            target = (api.place(self.env, f"{room}.{name}", self.env.docname) if room else None) or (
+                api.place(self.env, name, self.env.docname) or (known.get(short) if short in model.__all__ else None)
             )
             if target is None:
                 wanted.replace_self(text.children)
