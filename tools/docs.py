@@ -50,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not built("html", place, html):
         return 1
     for page in text.rglob("*.txt"):  # what was read for the site again is written as text again
-        if page.stat().st_mtime < (html / page.relative_to(text).with_suffix(".html")).stat().st_mtime:
+        shown = html / page.relative_to(text).with_suffix(".html")
+        if shown.exists() and page.stat().st_mtime < shown.stat().st_mtime:
             page.unlink()
     if not built("text", place, text):
         return 1

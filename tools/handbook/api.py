@@ -153,12 +153,26 @@ def _directive(room: str, name: str) -> Iterator[str]:
         if issubclass(thing, enum.Enum):
             yield "   :undoc-members:"
         hidden = [*getattr(thing, "_fields", ()), "count", "index"] if issubclass(thing, tuple) else []
+        hidden += _as_bases_say(thing)
         if hidden:
             yield f"   :exclude-members: {', '.join(hidden)}"
     elif inspect.isroutine(thing):
         yield f".. autofunction:: {whole}"
     else:
         yield from _constant(room, name, thing)
+
+
+def _as_bases_say(cls: type) -> list[str]:
+    """The members of a class that say no more than those of its bases do, of which autodoc would take their words."""
+    bases = cls.__mro__[1:]
+    return [
+        name
+        for name, thing in vars(cls).items()
+        if not name.startswith("_")
+        and (not getattr(thing, "__doc__", None) if inspect.isroutine(thing) else isinstance(thing, str | int | float))
+        and any(name in vars(base) or name in getattr(base, "__annotations__", {}) for base in bases)
+        and not issubclass(cls, enum.Enum)
+    ]
 
 
 def _told_bases(cls: type) -> list[str]:
