@@ -259,8 +259,9 @@ Place = tuple[str, str]
 def place(environment: BuildEnvironment, text: str, page: str) -> Place | None:
     """Where inline code on a page leads: `read_workload()`, `Scheduler.decide`, `wire.decode`, `batprotocol.wire`...
 
-    Of several things of one name, the one on that page is meant, or one of today's protocol, the one nearest to the entrance
-    for classes: `Hosts` is not `gym.Hosts`. What is just a word, such as `check`, can only be a function or a method of that page.
+    Of several things of one name, the one on that page is meant, or one of today's protocol; of several of these, the
+    class that is nearest to the entrance: `Hosts` is not `gym.Hosts`. What is just a word, such as `check`, can only be
+    a function or a method of that page.
     """
     name = text.removesuffix("()")
     found = _places(environment).get(name, ())
