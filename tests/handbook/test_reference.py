@@ -48,7 +48,8 @@ def test_every_rule_is_on_its_page_once(kind: str) -> None:
 def test_a_rule_tells_how_bad_it_is_and_where() -> None:
     told = rules.rules("", "today job")
     assert "### `job.kill-again`" in told
-    assert "Warning in `protocol`; error in `batsim-5.0.0-rc2`." in told
+    assert "Warning in `protocol`; error in `batsim-5.0.0-rc2`. About `KillJobsEvent`.\n" in told
+    assert " About all events of Batsim.\n" in rules.rules("", "today time")
     assert rules.names()["job.unknown"] == ("reference/rules", "rule-job-unknown")
 
 

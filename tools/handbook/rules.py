@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
+from batprotocol import model
 from batprotocol.conversation import CATALOGUE
 from batprotocol.fast.conversation import CATALOGUE as FAST
 from batprotocol.legacy.conversation.rules import CATALOGUE as LEGACY
 from batprotocol.rules import Catalogue, Rule
 from batprotocol.simulator.batsim.state.rules import SIMULATOR_RULES
 from batprotocol.testing.conformance.rules import CONFORMANCE_RULES
-from handbook.markdown import capitalised, code, prose, target
+from handbook.events.places import EVENTS
+from handbook.events.rules import general, own
+from handbook.markdown import code, prose, target
+from handbook.severities import severities
 
-__all__ = ["KINDS", "anchor", "names", "rules", "severities"]
+__all__ = ["KINDS", "anchor", "names", "rules"]
 
-_OFF: Final = "off"
+_SIDES: Final = {"Batsim": model.BATSIM_TO_EDC, "the decision component": model.EDC_TO_BATSIM}
 
 KINDS: Final[Mapping[str, tuple[str, Catalogue | None, Mapping[str, Rule]]]] = {
     "today": ("reference/rules", CATALOGUE, CATALOGUE.rules),
@@ -52,23 +56,18 @@ def rules(page: str, argument: str) -> str:
 
 def _rule(kind: str, rule: Rule, catalogue: Catalogue | None) -> str:
     heading = f"{target(anchor(kind, rule.id))}\n### {code(rule.id)}"
-    return "\n\n".join([heading, f"**{prose(rule.title)}.** {prose(rule.explanation)}", severities(rule, catalogue)])
+    about = f" {_about(rule.id)}" if kind == "today" else ""
+    told = f"{severities(rule, catalogue)}{about}"
+    return "\n\n".join([heading, f"**{prose(rule.title)}.** {prose(rule.explanation)}", told])
 
 
-def severities(rule: Rule, catalogue: Catalogue | None) -> str:
-    """How severe a rule is, and where."""
-    if catalogue is None:
-        return f"{rule.severity.capitalize()}."
-    words: dict[str, list[str]] = {}
-    for name, severities in catalogue.rule_sets.items():
-        words.setdefault(severities.get(rule.id, _OFF), []).append(name)
-    if len(words) == 1:
-        told = f"{next(iter(words))} in {'both' if len(catalogue.rule_sets) == 2 else 'all'} rule sets."
-    else:
-        told = "; ".join(f"{word} in {_listed(sets)}" for word, sets in words.items()) + "."
-    return capitalised(told)
-
-
-def _listed(sets: Iterable[str]) -> str:
-    *first, last = map(code, sets)
-    return f"{', '.join(first)} and {last}" if first else last
+def _about(id: str) -> str:
+    """The events that a rule of today is about."""
+    named = [name for name, kind in EVENTS.items() if id in own(kind)]
+    of_all = [side for side, kinds in _SIDES.items() if all(id in (*general(kind), *own(kind)) for kind in kinds)]
+    if of_all:
+        return f"About all events of {' and of '.join(of_all)}."
+    if any(id in general(kind) for kind in EVENTS.values()):
+        return "About most events of the decision component."
+    assert named, f"no event falls under {id}: tools/handbook/events/rules.py"
+    return f"About {', '.join(map(code, named))}."

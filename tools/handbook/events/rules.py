@@ -14,7 +14,7 @@ from handbook.events.layout import entries, listed
 from handbook.events.mentions import mentioned
 from handbook.events.places import event_of
 from handbook.markdown import code, prose
-from handbook.rules import severities
+from handbook.severities import severities
 
 __all__ = ["event_rules", "general", "own"]
 
