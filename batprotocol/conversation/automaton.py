@@ -52,8 +52,8 @@ class JobState(Enum):
     SUBMITTED = "in the queue: submitted, or registered"
     RUNNING = "executed"
     KILL_PENDING = "executed, and its kill was asked for"
-    COMPLETED = "ended, and forgotten by Batsim"
-    REJECTED = "rejected, and soon forgotten by Batsim"
+    COMPLETED = "over, and Batsim has forgotten it"
+    REJECTED = "rejected, and Batsim soon forgets it"
 
     def __init__(self, meaning: str) -> None:
         self.meaning = meaning
@@ -76,9 +76,9 @@ class HostPower(Enum):
 class Registration(Enum):
     """Whether jobs and profiles can be registered. `steps` as above."""
 
-    NOT_REQUESTED = "dynamic_registration was not requested"
-    OPEN = "a FinishRegistrationEvent is due"
-    FINISHED = "nothing more will be registered"
+    NOT_REQUESTED = "not requested"
+    OPEN = "open: more jobs and profiles may come"
+    FINISHED = "finished: no more are to come"
 
     def __init__(self, meaning: str) -> None:
         self.meaning = meaning

@@ -32,7 +32,7 @@ _IN_MILLISECONDS: Final = {model.TimeUnit.Second: 1000, model.TimeUnit.Milliseco
 _PER_SECOND: Final = {model.TimeUnit.Second: 1.0, model.TimeUnit.Millisecond: 1000.0}
 _UINT64: Final = 2**64
 _MOST_PERIODS: Final = 100  # of so many different ones, some do not divide one another: 2^64 has room for 64
-_ROUNDING: Final = 1e-9  # JSON from Batsim has about 14 decimals
+_ROUNDING: Final = 1e-9  # JSON from Batsim has twelve decimals
 
 
 def _milliseconds(trigger: model.Periodic) -> int:

@@ -293,10 +293,10 @@ _TABLE: Final = (
     _rule("trigger.no-periods", "error", "error", "The number of periods is 0",
           "A finite periodic trigger fires at least once. Leave it out, or use Infinite()."),
     _rule("trigger.periods", "off", "error", "Periods that do not divide one another",
-          "The periods of all running periodic calls and probes must be multiples of one another, or Batsim 5.0.0-rc2 "
+          "Of any two periods of running calls and probes, one must be a multiple of the other, or Batsim 5.0.0-rc2 "
           "aborts. Round the periods, or ask for the next one-shot call each time."),
-    _rule("trigger.time-unit", "error", "error", "Unknown time unit",
-          "The schema knows Second and Millisecond."),
+    _rule("trigger.time-unit", "error", "error", "The time unit of a periodic trigger is unknown",
+          "The schema knows Second and Millisecond; of a one-shot trigger, Batsim takes any other for seconds."),
     _rule("call.no-id", "off", "error", "The call has no id",
           "Batsim 5.0.0-rc2 aborts when a call with an empty id fires. Give it a name."),
     _rule("call.id-in-use", "error", "error", "The id of this periodic call is in use",

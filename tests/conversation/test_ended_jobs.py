@@ -132,8 +132,8 @@ def test_rules_know_the_jobs_that_have_ended() -> None:
     found = conversation.receive(model.Message(now, (again, completed(now, "w0!100"), completed(now, "w0!nobody"))))
     rules = ["job.submitted-twice", "job.completed-not-running", "job.completed-not-running"]
     assert [violation.rule for violation in found] == rules
-    assert "ends, but it is ended, and forgotten by Batsim" in found[1].text
-    for job_id, state in (("w0!100", "ended"), ("w0!99", "rejected")):
+    assert "ends, but it is over, and Batsim has forgotten it" in found[1].text
+    for job_id, state in (("w0!100", "over"), ("w0!99", "rejected")):
         kill = model.KillJobsEvent(timestamp=now, job_ids=(job_id,))
         reject = model.RejectJobEvent(timestamp=now, job_id=job_id)
         for event, rule in ((kill, "job.kill-state"), (reject, "job.reject-state")):

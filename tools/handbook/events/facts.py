@@ -48,7 +48,7 @@ def _rows(kind: type[model.Event]) -> Iterator[tuple[str, str]]:
     if answer:
         yield "Answered by", f"{code(answer)}{when}"
     if asks:
-        yield "Answers", listed(code(each.__name__) for each in asks)
+        yield "Answers", listed(f"{code(each.__name__)}{_condition(each)}" for each in asks)
     if kind in METHODS:
         yield "Scheduler", code(f"Scheduler.{METHODS[kind]}")
     yield "Builder", code(f"MessageBuilder.{method_of(kind)}")
@@ -59,6 +59,12 @@ def _answer(kind: type[model.Event]) -> tuple[str, str]:
     """The event that answers it, and when, as its docstring has it."""
     found = _ANSWERED.search(said(kind))
     return (found[1], found[2]) if found else ("", "")
+
+
+def _condition(kind: type[model.Event]) -> str:
+    """On what it depends whether an event is answered."""
+    when = _answer(kind)[1]
+    return when if when.startswith(" if ") else ""
 
 
 _WHEN: Final = {

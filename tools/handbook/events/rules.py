@@ -28,6 +28,7 @@ _OF_MESSAGES: Final[Mapping[type[model.Event], tuple[str, ...]]] = {
     model.RejectJobEvent: ("simulation.stuck-jobs",),
     model.FinishRegistrationEvent: ("simulation.stuck-registration",),
     model.RegisterJobEvent: ("simulation.stuck-jobs", "simulation.stuck-registration"),
+    model.ForceSimulationStopEvent: ("stop.dropped",),
     model.CallMeLaterEvent: ("simulation.endless",),
     model.CreateProbeEvent: ("simulation.endless",),
 }
