@@ -61,6 +61,11 @@ def test_every_command_is_on_one_page() -> None:
             assert targets(where)[anchor] == 1, name
 
 
+def test_commands_with_arguments_lead_to_the_command() -> None:
+    assert commands.place("batproto study run study.toml -j 2") == ("reference/commands/study", "batproto-study-run")
+    assert commands.place("batproto") is commands.place("batproto --help") is commands.place("cat batproto") is None
+
+
 def test_a_command_is_told_with_all_its_options() -> None:
     told = commands.command("", "at")
     assert "batproto at [OPTIONS] RUN SECONDS" in told

@@ -260,14 +260,17 @@ def place(environment: BuildEnvironment, text: str, page: str) -> Place | None:
     """Where inline code on a page leads: `read_workload()`, `Scheduler.decide`, `wire.decode`, `batprotocol.wire`...
 
     Of several things of one name, the one on that page is meant, or one of today's protocol; of several of these, the
-    class that is nearest to the entrance: `Hosts` is not `gym.Hosts`. What is just a word, such as `check`, can only be
-    a function or a method of that page.
+    class that is nearest to the entrance: `Hosts` is not `gym.Hosts`. What begins small is a function or a method; and
+    what is just a word, such as `check`, only one of that page.
     """
     name = text.removesuffix("()")
     found = _places(environment).get(name, ())
     here = [each for each in found if each.where[0] == page]
-    if name.isidentifier() and "_" not in name.strip("_") and name == name.lower():
-        found = here = [each for each in here if each.kind in {"function", "method"}]
+    if name.isidentifier() and name == name.lower():
+        found = [each for each in found if each.kind in {"function", "method"}]
+        here = [each for each in here if each in found]
+        if "_" not in name.strip("_"):
+            found = here
     today = [each for each in found if not each.name.startswith(_OTHERS)]
     for chosen in (here, found, today):
         if len({each.where for each in chosen}) == 1:

@@ -15,7 +15,7 @@ from batprotocol.cli.families import Family
 from batprotocol.cli.main import NAME, batproto
 from handbook.markdown import code, definitions, literal, prose, table, target
 
-__all__ = ["all_commands", "command", "commands", "names", "subcommands"]
+__all__ = ["all_commands", "command", "commands", "names", "place", "subcommands"]
 
 _DOCS: Final = Path(__file__).resolve().parent.parent.parent / "docs"
 _MARKER = re.compile(r"^<!-- generated: (command|subcommands) (.+?) -->$", re.MULTILINE)
@@ -47,6 +47,15 @@ def names() -> Mapping[str, tuple[str, str]]:
                 assert whole not in having, f"{whole} is on {having.get(whole)} and on {page}"
                 having[whole] = page, _anchor(whole)
     return having
+
+
+def place(text: str) -> tuple[str, str] | None:
+    """Where a command with whatever arguments leads: that of most words."""
+    words = text.split()
+    if words[:1] != [NAME]:
+        return None
+    found = (names().get(" ".join(words[:count])) for count in range(len(words), 1, -1))
+    return next(filter(None, found), None)
 
 
 def _anchor(name: str) -> str:

@@ -48,7 +48,9 @@ class Names(SphinxPostTransform):
         known, here = targets(), events.names_on(self.env.docname)
         for literal in list(self.document.findall(nodes.literal)):
             text = literal.astext()
-            target = here[text] if text in here else known.get(text) or api.place(self.env, text, self.env.docname)
+            target = here[text] if text in here else known.get(text) or commands.place(text)
+            if target is None and text not in here:
+                target = api.place(self.env, text, self.env.docname)
             if target is None:
                 continue
             page, anchor = target
