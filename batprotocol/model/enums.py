@@ -53,9 +53,9 @@ class HomogeneousParallelTaskGenerationStrategy(ProtocolEnum):
     """How one amount becomes a parallel task's vector and matrix."""
 
     DefinedAmountsUsedForEachValue = 0
-    """Every host computes the computation amount; every link transfers the communication amount (0 to itself)."""
+    """Each executor computes the computation amount, and sends the communication amount to each other one."""
     DefinedAmountsSpreadUniformly = 1
-    """The amounts are totals, spread uniformly over the hosts and over the links."""
+    """The amounts are totals, spread uniformly over the executors and over the pairs of them."""
 
 
 class TraceType(ProtocolEnum):

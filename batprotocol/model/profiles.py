@@ -62,7 +62,7 @@ class ParallelTaskHomogeneousProfile(Value, frozen=True):
     Args:
         computation_amount: flops, >= 0.
         communication_amount: bytes, >= 0.
-        generation_strategy: whether the amounts are for each executor and link, or totals to spread.
+        generation_strategy: whether the amounts are for each executor and each pair of them, or totals to spread.
     """
 
     computation_amount: float = 0.0

@@ -169,9 +169,11 @@ def hexdump(data: bytes) -> str:
 
 
 def _recorded() -> Iterator[Example]:
-    """What is in the binary recordings."""
+    """What is in the binary recordings of simulations that came to their end: the others are no examples to follow."""
     for path in (*sorted(_DATA.glob("runs/*__binary.tar.xz")), *sorted(_DATA.glob("simulations/*.tar.xz"))):
-        yield from _recording(f"{path.parent.name}/{path.name.removesuffix('.tar.xz')}").values()
+        found = _recording(f"{path.parent.name}/{path.name.removesuffix('.tar.xz')}").values()
+        if any(isinstance(event, model.SimulationEndsEvent) for each in found for event in each.message.events):
+            yield from found
 
 
 def _written() -> Iterator[Example]:

@@ -106,7 +106,7 @@ def _union(name: str) -> Iterator[str]:
     yield ""
     yield (
         "In JSON, a field of its own tells which by name: "
-        f'`"{field}_type": "{union.members[-1]}"` beside `"{field}": {{…}}`.'
+        f'`"{field}_type": "{union.members[0]}"` beside `"{field}": {{…}}`.'
     )
     hidden = [each for each in union.members if is_hidden(each)]
     if hidden:
