@@ -32,7 +32,7 @@ extensions = [
 ]
 exclude_patterns = ["_static"]
 default_role = "literal"  # docstrings write `name`
-needs_sphinx = "8"
+needs_sphinx = "8.1"
 
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
 myst_heading_anchors = 4

@@ -1,10 +1,11 @@
 """Make the handbook: the site, its pages as plain text, and a check of all its links.
 
     python tools/docs.py             # into build/handbook/html
-    python tools/docs.py --fresh     # all pages anew, whatever is there
+    python tools/docs.py --fresh     # all pages read anew, whatever is there
 
-It needs what the extra `docs` has (`pip install -e '.[docs]'`). Every warning is an error. The site is complete
-in itself: open `build/handbook/html/index.html`, or put the folder on any server.
+It needs what the extra `docs` has (`pip install -e '.[docs]'`). Every warning is an error. Pages that have not changed,
+nor anything that they are made of, are not read again; all are written anew, as what a page links to may have moved.
+The site is complete in itself: open `build/handbook/html/index.html`, or put the folder on any server.
 """
 
 from __future__ import annotations
@@ -15,20 +16,40 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Final
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 from handbook import checking, plain  # noqa: E402 (its folder is on the path now)
 
+_NEEDED: Final = ("sphinx", "myst_parser", "furo", "sphinx_copybutton", "sphinx_design")
+_READ: Final = "read"
+"""The folder of what was read, which is kept; beside it are those of the builders."""
 
-def built(builder: str, place: Path, output: Path) -> bool:
-    """Whether Sphinx had nothing to complain of. Both builders share what was read."""
+
+def emptied(place: Path, fresh: bool) -> None:
+    """Make the folder that it is built into, with nothing in it of what is built anew."""
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        if any(place.iterdir()) and not (place / _READ).exists():
+            sys.exit(f"{place} is not empty, and holds no handbook: give another folder with -o")
+        for each in ("html", "text", *([_READ] if fresh else [])):
+            if (place / each).exists():
+                shutil.rmtree(place / each)
+        (place / _READ).mkdir(exist_ok=True)
+    except OSError as error:
+        sys.exit(f"the handbook cannot be written to {place}: {error.strerror}")
+
+
+def built(builder: str, place: Path) -> bool:
+    """Whether Sphinx had nothing to complain of. All builders share what was read."""
     from sphinx.cmd.build import main as sphinx
 
-    options = ["-q", "-j", "auto", "-W", "--keep-going", "-b", builder, "-d", str(place / "read")]
-    return sphinx([*options, str(ROOT / "docs"), str(output)]) == 0
+    options = ["-q", "-a", "-j", "auto", "-W", "--keep-going", "-b", builder, "-d", str(place / _READ)]
+    return sphinx([*options, str(ROOT / "docs"), str(place / builder)]) == 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,25 +58,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "-o", "--output", type=Path, default=ROOT / "build" / "handbook", help="build/handbook, unless told otherwise"
     )
-    parser.add_argument("--fresh", action="store_true", help="make all pages anew")
+    parser.add_argument("--fresh", action="store_true", help="read all pages anew")
     options = parser.parse_args(arguments)
+    if missing := [name for name in _NEEDED if find_spec(name) is None]:
+        sys.exit(f"there is no {', '.join(missing)} here: pip install -e '.[docs]'")
     began = time.monotonic()
-    gc.set_threshold(
-        200_000, 50, 1_000
-    )  # pages are large trees, and to look at all again and again takes half the time
+    # Pages are large trees, and to look at all again and again takes half the time.
+    gc.set_threshold(200_000, 50, 1_000)
     place: Path = options.output.resolve()
-    if options.fresh:
-        shutil.rmtree(place, ignore_errors=True)
-    html, text = place / "html", place / "text"
-    if not built("html", place, html):
+    emptied(place, options.fresh)
+    html = place / "html"
+    if not (built("html", place) and built("text", place)):
         return 1
-    for page in text.rglob("*.txt"):  # what was read for the site again is written as text again
-        shown = html / page.relative_to(text).with_suffix(".html")
-        if shown.exists() and page.stat().st_mtime < shown.stat().st_mtime:
-            page.unlink()
-    if not built("text", place, text):
-        return 1
-    plain.write(text, html)
+    plain.write(place / "text", html)
     wrong = checking.problems(html)
     for problem in wrong:
         print(problem, file=sys.stderr)

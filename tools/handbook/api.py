@@ -15,7 +15,7 @@ import pkgutil
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import zip_longest
 from pathlib import Path
 from types import ModuleType, UnionType
@@ -288,23 +288,21 @@ class _Found(NamedTuple):
 
 _OTHERS: Final = tuple(f"{_TOP}.{room}." for room in ("campaigns", "fast", "gym", "legacy", "schemas"))
 """The rooms of what else has conversations, jobs and policies."""
-_KNOWN: Final[dict[int, Mapping[str, Sequence[_Found]]]] = {}
 
 
+@lru_cache(maxsize=1)
 def _places(environment: BuildEnvironment) -> Mapping[str, Sequence[_Found]]:
-    """All that has a place, by its name, and by what is left of that without the room."""
-    objects = environment.get_domain("py").objects  # type: ignore[attr-defined]
-    key = len(objects)
-    if key not in _KNOWN:
-        found: dict[str, list[_Found]] = {}
-        for name, entry in objects.items():
-            parts = name.split(".")
-            for start in range(len(parts)):
-                each = _Found(name, (entry.docname, entry.node_id), entry.objtype)
-                found.setdefault(".".join(parts[start:]), []).append(each)
-        _KNOWN.clear()
-        _KNOWN[key] = found
-    return _KNOWN[key]
+    """All that has a place, by its name, and by what is left of that without the room.
+
+    It is asked for when all pages have been read, so that nothing comes later.
+    """
+    found: dict[str, list[_Found]] = {}
+    for name, entry in environment.domains.python_domain.objects.items():
+        parts = name.split(".")
+        for start in range(len(parts)):
+            each = _Found(name, (entry.docname, entry.node_id), entry.objtype)
+            found.setdefault(".".join(parts[start:]), []).append(each)
+    return found
 
 
 def _distance(name: str) -> tuple[bool, int]:

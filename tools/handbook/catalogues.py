@@ -79,10 +79,6 @@ def _anchor(family: str) -> str:
     return f"metric-{family.replace('_', '-')}"
 
 
-def _anchor(family: str) -> str:
-    return f"metric-{family.replace('_', '-')}"
-
-
 def metric_names() -> Mapping[str, tuple[str, str]]:
     """The place of each metric by its name."""
     return {name: (_METRICS_PAGE, _anchor(_family(metric))) for name, metric in METRICS.items()}

@@ -5,6 +5,7 @@ It looks at what was built, so that it does not matter what made a link.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -38,29 +39,30 @@ class _Page(HTMLParser):
 
 def problems(site: Path) -> list[str]:
     """What is wrong with the links of a site, a sentence for each, in the order of its pages."""
-    pages = {path.resolve(): _Page(path) for path in sorted(site.rglob("*.html"))}
-    return [f"{path.relative_to(site.resolve())}: {text}" for path in pages for text in _wrong(path, pages)]
+    pages = {path.relative_to(site).as_posix(): _Page(path) for path in sorted(site.rglob("*.html"))}
+    there = {path.relative_to(site).as_posix() for path in site.rglob("*")}
+    return [f"{name}: {text}" for name in pages for text in _wrong(name, pages, there)]
 
 
-def _wrong(path: Path, pages: dict[Path, _Page]) -> Iterator[str]:
-    page = pages[path]
+def _wrong(name: str, pages: dict[str, _Page], there: set[str]) -> Iterator[str]:
+    page = pages[name]
     for link in page.loaded:
         if urlsplit(link).scheme not in {"", "data"} or link.startswith("//"):
             yield f"loads {link} from elsewhere"
-        elif not urlsplit(link).scheme and not _meant(path, link)[0].exists():
+        elif not urlsplit(link).scheme and _meant(name, link)[0] not in there:
             yield f"loads {link}, which is not there"
     for link in page.links:
         if urlsplit(link).scheme:
             continue
-        target, anchor = _meant(path, link)
-        if not target.exists():
+        target, anchor = _meant(name, link)
+        if target not in there:
             yield f"links to {link}, which is not there"
         elif target in pages and unquote(anchor) not in pages[target].anchors:
             yield f"links to {link}, but that page has no such anchor"
 
 
-def _meant(path: Path, link: str) -> tuple[Path, str]:
-    """The file and the anchor that a link means."""
+def _meant(page: str, link: str) -> tuple[str, str]:
+    """The file and the anchor that a link of a page means; files as from the site's folder."""
     address, anchor = urldefrag(link)
-    name = unquote(urlsplit(address).path)
-    return (path.parent / name).resolve() if name else path, anchor
+    path = unquote(urlsplit(address).path)
+    return posixpath.normpath(posixpath.join(posixpath.dirname(page), path)) if path else page, anchor

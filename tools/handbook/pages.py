@@ -80,11 +80,17 @@ def complete(app: Sphinx, page: Page, source: list[str]) -> None:
 def outdated(
     app: Sphinx, environment: BuildEnvironment, added: set[Page], changed: set[Page], removed: set[Page]
 ) -> Sequence[Page]:
-    """Called by Sphinx before it reads pages: those with generated parts are read again, where sources have changed."""
-    changed_at = max(each.stat().st_mtime_ns // 1000 for source in _SOURCES for each in (_ROOT / source).rglob("*.*"))
-    return [
-        page
-        for page in environment.found_docs - added - changed - removed
-        if environment.all_docs[page] < changed_at
-        and _MARKER.search(environment.doc2path(page).read_text(encoding="utf-8"))
-    ]
+    """Called by Sphinx before it reads pages: which to read again that have not changed themselves.
+
+    All, if pages came or went, which makes links of what was none, or if something has changed that makes pages.
+    """
+    others = sorted(environment.found_docs - added - changed)
+    if added or removed:
+        return others
+    changed_at = max(
+        each.stat().st_mtime_ns // 1000
+        for source in _SOURCES
+        for each in (_ROOT / source).rglob("*.*")
+        if "__pycache__" not in each.parts
+    )
+    return [page for page in others if environment.all_docs[page] < changed_at]
