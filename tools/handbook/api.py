@@ -12,7 +12,6 @@ import enum
 import importlib
 import inspect
 import pkgutil
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
@@ -28,6 +27,7 @@ from batprotocol import model
 from batprotocol.cli.reference.fast import NAMES as FAST_NAMES
 from batprotocol.legacy import json_events, text_events
 from handbook.markdown import code
+from handbook.markers import marked
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -35,11 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["fences", "has_page", "homes", "place", "public", "python", "rooms", "signature"]
 
-_DOCS: Final = Path(__file__).resolve().parent.parent.parent / "docs"
-_PAGES: Final = _DOCS / "reference" / "python"
-_MARKER: Final = re.compile(r"^<!-- generated: python (\S+) -->$", re.MULTILINE)
 _TOP: Final = "batprotocol"
-_SOURCE: Final = _DOCS.parent / _TOP
+_SOURCE: Final = Path(__file__).resolve().parents[2] / _TOP
 _SCHEMA: Final = {*TABLES, *ENUMS, *UNIONS}
 _OF_VALUES: Final = ("batprotocol.model", "batprotocol.fast", json_events.__name__, text_events.__name__)
 """The rooms whose values are told elsewhere with their fields, and here with what they can do."""
@@ -52,11 +49,9 @@ _LONGEST_VALUE: Final = 100
 def rooms() -> Mapping[str, str]:
     """The rooms that pages tell of, each with its page, in the order in which names are looked for in them."""
     found: dict[str, str] = {}
-    for path in sorted(_PAGES.glob("*.md")):
-        for room in _MARKER.findall(path.read_text(encoding="utf-8")):
-            page = path.relative_to(_DOCS).with_suffix("").as_posix()
-            assert room not in found, f"{room} is on {found.get(room)} and on {page}"
-            found[room] = page
+    for page, _, room in marked("reference/python", "python"):
+        assert room not in found, f"{room} is on {found.get(room)} and on {page}"
+        found[room] = page
     return dict(sorted(found.items(), key=lambda item: item[0] == _TOP))
 
 

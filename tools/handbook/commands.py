@@ -6,19 +6,15 @@ import inspect
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
-from typing import Final
 
 import click
 
 from batprotocol.cli.families import Family
 from batprotocol.cli.main import NAME, batproto
 from handbook.markdown import code, definitions, literal, prose, table, target
+from handbook.markers import marked
 
 __all__ = ["all_commands", "command", "commands", "names", "place", "subcommands"]
-
-_DOCS: Final = Path(__file__).resolve().parent.parent.parent / "docs"
-_MARKER = re.compile(r"^<!-- generated: (command|subcommands) (.+?) -->$", re.MULTILINE)
 
 
 def all_commands() -> Mapping[str, click.Command]:
@@ -37,15 +33,11 @@ def all_commands() -> Mapping[str, click.Command]:
 def names() -> Mapping[str, tuple[str, str]]:
     """The page and place of each command, by its whole name. Which page it is, the pages themselves say."""
     having: dict[str, tuple[str, str]] = {NAME: ("reference/commands/index", "")}
-    for path in sorted((_DOCS / "reference" / "commands").glob("*.md")):
-        for kind, name in _MARKER.findall(path.read_text(encoding="utf-8")):
-            page = path.relative_to(_DOCS).with_suffix("").as_posix()
-            families = _overview(f"{NAME} {name}").values() if kind == "subcommands" else ()
-            told = [f"{name} {word}" for sentences in families for word in sentences] or [name]
-            for each in told:
-                whole = f"{NAME} {each}"
-                assert whole not in having, f"{whole} is on {having.get(whole)} and on {page}"
-                having[whole] = page, _anchor(whole)
+    for page, kind, name in marked("reference/commands", "command", "subcommands"):
+        for each in _members(name) if kind == "subcommands" else [name] if name else []:
+            whole = f"{NAME} {each}"
+            assert whole not in having, f"{whole} is on {having.get(whole)} and on {page}"
+            having[whole] = page, _anchor(whole)
     return having
 
 
@@ -71,6 +63,11 @@ def _overview(name: str) -> Mapping[str, Mapping[str, str]]:
     return {"": {word: each.get_short_help_str(80) for word, each in group.commands.items()}}
 
 
+def _members(name: str) -> list[str]:
+    """The commands of a family, each with its name, in the order of the overview."""
+    return [f"{name} {word}" for sentences in _overview(f"{NAME} {name}").values() for word in sentences]
+
+
 def commands(page: str, argument: str) -> str:
     """All commands in a table for each thing that people want, as the overview of `--help` has them; or of a family."""
     before = f"{NAME} {argument}".strip()
@@ -90,8 +87,7 @@ def command(page: str, name: str) -> str:
 
 def subcommands(page: str, name: str) -> str:
     """All commands of a family, in the order of its overview."""
-    words = [word for sentences in _overview(f"{NAME} {name}").values() for word in sentences]
-    return "\n".join(command(page, f"{name} {word}") for word in words)
+    return "\n".join(command(page, each) for each in _members(name))
 
 
 def _told(whole: str) -> Iterator[str]:

@@ -5,12 +5,12 @@ It must not know what is in them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from handbook import api, campaigns, catalogues, commands, environments, events, fast, older, rules
+from handbook.markers import replaced
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -53,28 +53,34 @@ GENERATORS: Final[Mapping[str, Callable[[Page, str], str]]] = {
 _ROOT: Final = Path(__file__).resolve().parent.parent.parent
 _SOURCES: Final = ("batprotocol", "docs/reference", "generated", "schema", "tests/data", "tools/handbook")
 """The folders of what parts are made of, and of what makes them."""
-_MARKER: Final = re.compile(r"^<!-- generated: (?P<name>[a-z-]+)(?: (?P<argument>.+?))? -->$", re.MULTILINE)
 
 
 def completed(page: Page, text: str) -> str:
-    """A page with its generated parts in it."""
+    """A page with its generated parts in it.
 
-    def made(marker: re.Match[str]) -> str:
-        name = marker["name"]
+    Raises:
+        ValueError: a marker is none, or nothing can be made of it.
+    """
+
+    def made(name: str, argument: str) -> str:
         if name not in GENERATORS:
-            from sphinx.errors import ExtensionError
+            raise ValueError(f"nothing is called {name!r} that can be generated, only {', '.join(GENERATORS)}")
+        try:
+            return GENERATORS[name](page, argument)
+        except Exception as error:
+            raise ValueError(f"nothing can be made of '{name} {argument}': {type(error).__name__}: {error}") from error
 
-            raise ExtensionError(
-                f"{page}: nothing is called {name!r} that can be generated, only {', '.join(GENERATORS)}"
-            )
-        return GENERATORS[name](page, marker["argument"] or "")
-
-    return _MARKER.sub(made, text)
+    return replaced(text, made)
 
 
 def complete(app: Sphinx, page: Page, source: list[str]) -> None:
     """Called by Sphinx when it has read a page."""
-    source[0] = completed(page, source[0])
+    from sphinx.errors import ExtensionError
+
+    try:
+        source[0] = completed(page, source[0])
+    except ValueError as error:
+        raise ExtensionError(f"docs/{page}.md: {error}", error) from error
 
 
 def outdated(

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Final
 
 from batprotocol._schema.description import SCHEMA
 
 from batprotocol import model
+from handbook.markers import marked
 
-__all__ = ["DOCS", "EVENTS", "anchor", "event_of", "fields_of", "is_hidden", "names", "names_on", "place"]
-
-DOCS: Final = Path(__file__).resolve().parents[3] / "docs"
+__all__ = ["EVENTS", "anchor", "event_of", "fields_of", "is_hidden", "names", "names_on", "place"]
 
 EVENTS: Final[Mapping[str, type[model.Event]]] = {
     each.__name__: each for each in (*model.BATSIM_TO_EDC, *model.EDC_TO_BATSIM)
 }
 """All events by name, in the order of the schema, Batsim's first."""
-
-_THING: Final = re.compile(r"^<!-- generated: thing (\w+) -->$", re.MULTILINE)
 
 
 def event_of(page: str) -> type[model.Event]:
@@ -33,10 +28,7 @@ def event_of(page: str) -> type[model.Event]:
 @cache
 def _places() -> Mapping[str, tuple[str, str]]:
     found = {name: (f"reference/events/{name}", "") for name in EVENTS}
-    for path in sorted((DOCS / "reference" / "values").glob("*.md")):
-        for thing in _THING.findall(path.read_text(encoding="utf-8")):
-            found[thing] = (f"reference/values/{path.stem}", thing.lower())
-    return found
+    return found | {thing: (page, thing.lower()) for page, _, thing in marked("reference/values", "thing")}
 
 
 def place(name: str) -> tuple[str, str]:
