@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-__all__ = ["capitalised", "code", "definitions", "literal", "prose", "table", "target"]
+__all__ = ["capitalised", "code", "definitions", "listed", "literal", "prose", "table", "target"]
 
 _CODE = re.compile(r"(`+)(?:.|\n)+?\1|\"(?P<said>batproto[^\"]*)\"")
 """What is code: between backticks, and commands between quotes."""
@@ -48,6 +48,12 @@ def _plain(text: str) -> str:
         parts += [_SPECIAL.sub(r"\\\1", text[place : found.start()]), code(found[0])]
         place = found.end()
     return "".join([*parts, _SPECIAL.sub(r"\\\1", text[place:])])
+
+
+def listed(items: Iterable[str], last: str = "and") -> str:
+    """Items as a list in a sentence."""
+    *first, end = items
+    return f"{', '.join(first)} {last} {end}" if first else end
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

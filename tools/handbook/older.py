@@ -8,17 +8,15 @@ from typing import Final
 
 from batprotocol.cli.reference.legacy import fields, sides
 from batprotocol.cli.reference.told import title
-from batprotocol.legacy.json.versions import EVENTS, EventRow, Version
+from batprotocol.legacy.json.versions import EVENTS, EventRow, written
 from batprotocol.legacy.text.stamps import STAMPS, VERSIONS, Stamp
-from handbook.events.history import json_rows, stamps
+from handbook.events.history import FIRST, json_rows, stamps, when
 from handbook.events.places import EVENTS as TODAY
 from handbook.markdown import capitalised, code, definitions, prose, target
 
 __all__ = ["json_events", "names", "text_events"]
 
 _PAGE: Final = "reference/older-protocols"
-_FIRST: Final = (1,)
-_LAST: Final = (5,)
 
 
 def names() -> Mapping[str, tuple[str, str]]:
@@ -55,7 +53,7 @@ def _json_event(name: str, rows: list[EventRow]) -> str:
     parts = [f"{target(_anchor(name))}\n### {code(name)}", _sentence(title(last.value))]
     facts = [("Said by", "; ".join(_said(row) for row in rows)), ("In Python", code(_json_class(last)))]
     if last.successor:
-        facts.append((f"Since {_written(last.until)}", code(last.successor)))
+        facts.append((f"Since {written(last.until)}", code(last.successor)))
     facts.append(("Today", _today({name for name in TODAY for row in json_rows(name) if row.value is last.value})))
     parts.append("  \n".join(f"{name}: {text}." for name, text in facts))
     parts.append(_fields(last))
@@ -70,16 +68,7 @@ def _sentence(text: str) -> str:
 
 def _said(row: EventRow) -> str:
     """Who says it, in which versions."""
-    when = [
-        f"since {_written(row.since)}" * (row.since > _FIRST),
-        f"before {_written(row.until)}" * (row.until < _LAST),
-    ]
-    told = ", ".join(each for each in when if each)
-    return f"{sides(row)}{f', {told}' if told else ''}"
-
-
-def _written(version: Version) -> str:
-    return ".".join(map(str, version if len(version) > 1 else (*version, 0)))
+    return ", ".join(filter(None, (sides(row), when(row.since, row.until))))
 
 
 def _today(events: set[str]) -> str:
@@ -103,7 +92,7 @@ def _fields(row: EventRow) -> str:
 
 def _worth_saying(note: str) -> str:
     """That something is there since the first version need not be said."""
-    return note.removeprefix(f"since {_written(_FIRST)}").removeprefix(", ")
+    return note.removeprefix(f"since {written(FIRST)}").removeprefix(", ")
 
 
 def text_events(page: str, argument: str) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from batprotocol.rules import Catalogue, Rule
-from handbook.markdown import capitalised, code
+from handbook.markdown import capitalised, code, listed
 
 __all__ = ["severities"]
 
@@ -23,10 +22,5 @@ def severities(rule: Rule, catalogue: Catalogue | None) -> str:
     if len(words) == 1:
         told = f"{next(iter(words))} in {'both' if len(catalogue.rule_sets) == 2 else 'all'} rule sets."
     else:
-        told = "; ".join(f"{word} in {_listed(sets)}" for word, sets in words.items()) + "."
+        told = "; ".join(f"{word} in {listed(map(code, sets))}" for word, sets in words.items()) + "."
     return capitalised(told)
-
-
-def _listed(sets: Iterable[str]) -> str:
-    *first, last = map(code, sets)
-    return f"{', '.join(first)} and {last}" if first else last

@@ -9,7 +9,7 @@ import msgspec
 
 from batprotocol.cli.reference.told import Told, meanings, title
 from batprotocol.cli.terminal.text import Piece
-from batprotocol.legacy.json.versions import EventRow, Version, rows_of, version_of
+from batprotocol.legacy.json.versions import EventRow, Version, rows_of, version_of, written
 from batprotocol.legacy.text.stamps import STAMPS, Stamp
 from batprotocol.legacy.wire import is_text, text_version
 from batprotocol.model import Direction
@@ -75,8 +75,8 @@ def fields(row: EventRow, version: Version | None = None) -> Iterator[Told]:
         return
     types = {field.name: field.type for field in msgspec.structs.fields(row.value)}
     for each in row.fields if version is None else row.fields_of(version):
-        until = f", until {_written(each.until)}" if each.until < (5,) else ""
-        notes = (*(("required",) if each.required else ()), f"since {_written(each.since)}{until}")
+        until = f", until {written(each.until)}" if each.until < (5,) else ""
+        notes = (*(("required",) if each.required else ()), f"since {written(each.since)}{until}")
         kind = "object" if each.name in ("job", "profile") else _type(types[each.name])
         yield Told(each.on_wire, kind, notes, told.get(each.name, ""))
 
@@ -107,10 +107,6 @@ def _event(row: EventRow, version: Version) -> Iterator[Line]:
         yield [("", "  "), ("field", each.name), ("", ": "), ("type", each.kind), ("detail", notes)]
         if each.meaning:
             yield [("detail", f"      {each.meaning}")]
-
-
-def _written(version: Version) -> str:
-    return ".".join(map(str, version if len(version) > 1 else (*version, 0)))
 
 
 def _type(type_: Any) -> str:

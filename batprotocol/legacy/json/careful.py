@@ -26,7 +26,7 @@ from batprotocol.legacy.json.events import (
     QueryRequest,
 )
 from batprotocol.legacy.json.values import Job, JobProfile, JobProgress, Resource, fields_of, types_of
-from batprotocol.legacy.json.versions import EVENTS, EventRow, Version, rows_of
+from batprotocol.legacy.json.versions import EVENTS, EventRow, Version, rows_of, written
 from batprotocol.model.value import Value
 
 __all__ = [
@@ -309,21 +309,17 @@ def refuse_what_is_not_finite(value: Any, path: str = "") -> None:
 # Words
 
 
-def _written(version: Version) -> str:
-    return ".".join(map(str, (*version, 0)[:2] if len(version) == 1 else version))
-
-
 def no_such_event(row: EventRow, version: Version) -> str:
     """Why this version does not have an event."""
     if version < row.since:
-        return f"{row.type} exists from {_written(row.since)} on, not in {_written(version)}"
+        return f"{row.type} exists from {written(row.since)} on, not in {written(version)}"
     hint = f"; it is called {row.successor} since" if row.successor else ""
-    return f"{row.type} does not exist any more in {_written(version)}{hint}"
+    return f"{row.type} does not exist any more in {written(version)}{hint}"
 
 
 def no_such_field(row: EventRow, name: str, version: Version) -> str:
     """Why this version does not have a field."""
     field = next(field for field in row.fields or () if field.name == name)
     if version < field.since:
-        return f"{row.type} has it from {_written(field.since)} on, not in {_written(version)}"
-    return f"{row.type} does not have it any more in {_written(version)}"
+        return f"{row.type} has it from {written(field.since)} on, not in {written(version)}"
+    return f"{row.type} does not have it any more in {written(version)}"

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 from batprotocol.legacy.json import events as e
 from batprotocol.model import Direction
 
-__all__ = ["EVENTS", "VERSIONS", "EventRow", "FieldRow", "Version", "rows_of", "version_of"]
+__all__ = ["EVENTS", "VERSIONS", "EventRow", "FieldRow", "Version", "rows_of", "version_of", "written"]
 
 Version: TypeAlias = tuple[int, ...]
 
@@ -192,6 +192,11 @@ def version_of(version: str | Version) -> Version:
     if not numbers or not _FIRST <= numbers < _LAST:
         raise ValueError(f"expected a version from 1.0 to 4.2, such as '4.2.1', got {version!r}")
     return numbers
+
+
+def written(version: Version) -> str:
+    """A version as people write it: "3.0", and not "3"."""
+    return ".".join(map(str, version if len(version) > 1 else (*version, 0)))
 
 
 @cache

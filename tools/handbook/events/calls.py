@@ -76,7 +76,7 @@ _OF_EVENT: Final[Mapping[type[model.Event], Mapping[str, Callable[[Any], Any]]]]
         "extra_data": lambda event: event.profile.extra_data,
     },
 }
-_COUNTED: Final = {
+_COUNTED: Final[Mapping[str, Callable[[Any], Any]]] = {
     "computation_host_number": lambda event: len(event.computation_hosts),
     "features": lambda event: model.EDCRequestedSimulationFeatures(),
     "host_number": lambda event: len(event.computation_hosts) + len(event.storage_hosts),

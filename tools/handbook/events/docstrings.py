@@ -7,11 +7,13 @@ import inspect
 import re
 from collections.abc import Mapping
 from functools import cache
+from itertools import pairwise
 from typing import Any, Final
 
 from batprotocol import model
 from batprotocol.cli.reference.told import meanings
 from batprotocol.model import enums
+from handbook.markdown import capitalised
 
 __all__ = ["meanings", "members", "said", "sentence"]
 
@@ -26,8 +28,7 @@ def said(kind: type[Any]) -> str:
 
 def sentence(kind: type[Any]) -> str:
     """The same of an event, without who says it."""
-    text = _SPEAKER.sub("", said(kind))
-    return text[:1].upper() + text[1:]
+    return capitalised(_SPEAKER.sub("", said(kind)))
 
 
 @cache
@@ -36,13 +37,10 @@ def _members() -> Mapping[str, Mapping[str, str]]:
     for each in ast.parse(inspect.getsource(enums)).body:
         if isinstance(each, ast.ClassDef) and issubclass(getattr(enums, each.name), model.ProtocolEnum):
             told = found[each.name] = {}
-            for member, text in zip(each.body, each.body[1:], strict=False):
-                if (
-                    isinstance(member, ast.Assign)
-                    and isinstance(text, ast.Expr)
-                    and isinstance(text.value, ast.Constant)
-                ):
-                    told[member.targets[0].id] = " ".join(str(text.value.value).split())
+            for member, text in pairwise(each.body):
+                match member, text:
+                    case ast.Assign(targets=[ast.Name(id=name)]), ast.Expr(value=ast.Constant(value=str(said_of))):
+                        told[name] = " ".join(said_of.split())
     return found
 
 

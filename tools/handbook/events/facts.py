@@ -14,9 +14,9 @@ from batprotocol.edc.scheduler import METHODS
 from handbook.events import ages
 from handbook.events.calls import method_of
 from handbook.events.docstrings import said, sentence
-from handbook.events.layout import listed, rows
+from handbook.events.layout import rows
 from handbook.events.places import EVENTS, event_of
-from handbook.markdown import code, prose
+from handbook.markdown import code, listed, prose
 
 __all__ = ["event", "events"]
 
@@ -87,7 +87,7 @@ def _phases(kind: type[model.Event]) -> str:
 
 def _steps(steps: list[tuple[Enum, Enum]]) -> str:
     """The steps of an automaton, in words."""
-    told = (f"{before.meaning} → {'the same' if before is after else after.meaning}" for before, after in steps)
+    told = (f"{before.value} → {'the same' if before is after else after.value}" for before, after in steps)
     return prose("; or ".join(told))
 
 

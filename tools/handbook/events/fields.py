@@ -19,7 +19,7 @@ from handbook.events.docstrings import meanings
 from handbook.events.layout import entries
 from handbook.events.places import anchor, event_of, is_hidden
 from handbook.events.units import UNITS
-from handbook.markdown import code, prose
+from handbook.markdown import capitalised, code, prose
 
 __all__ = ["event_fields", "field_list"]
 
@@ -126,8 +126,7 @@ def _meaning(table: str, field: Field) -> str:
     """What it means: as the docstring of its class has it, or, where there is none, the schema's comment."""
     told = {} if is_hidden(table) else meanings(getattr(model, table))
     text = told.get(field.name) or field.doc or _HIDDEN.get((table, field.name), "")
-    text = text[:1].upper() + text[1:]
-    return prose(text if text.endswith(".") else f"{text}.")
+    return prose(capitalised(text if text.endswith(".") else f"{text}."))
 
 
 _HIDDEN: Final = {

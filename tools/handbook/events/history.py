@@ -12,7 +12,7 @@ from typing import Any, Final
 from batprotocol import model
 from batprotocol.legacy.json.events import Notify
 from batprotocol.legacy.json.versions import EVENTS as OLD_EVENTS
-from batprotocol.legacy.json.versions import VERSIONS, EventRow, Version, version_of
+from batprotocol.legacy.json.versions import VERSIONS, EventRow, Version, version_of, written
 from batprotocol.legacy.text import as_json
 from batprotocol.legacy.text.stamps import BY_VALUE, Stamp
 from batprotocol.legacy.translate import ToOldScheduler
@@ -23,16 +23,20 @@ from batprotocol.legacy.translate.scheduler.told import TOLD
 from handbook.events import ages
 from handbook.events.docstrings import meanings
 from handbook.events.examples import of_event
-from handbook.events.layout import listed, rows
+from handbook.events.layout import rows
 from handbook.events.mentions import mentioned
 from handbook.events.places import event_of
-from handbook.markdown import code
+from handbook.markdown import code, listed
 
-__all__ = ["event_history", "json_rows", "stamps"]
+__all__ = ["FIRST", "event_history", "json_rows", "stamps", "when"]
 
 _JSON: Final = "batprotocol.legacy.json.events"
 _TRANSLATE: Final = "batprotocol.legacy.translate"
 _TODAY: Final = "batprotocol.model"
+
+FIRST: Final = (1,)
+"""The first version of JSON."""
+_LAST: Final = (5,)
 
 
 def _of_today(functions: Mapping[type[Any], Any]) -> dict[str, set[type[Any]]]:
@@ -62,8 +66,10 @@ def _translation(name: str) -> Any:
     return TOLD.get(kind) or WISHES.get(kind)
 
 
-def _version(version: Version) -> str:
-    return ".".join(map(str, version if len(version) > 1 else (*version, 0)))
+def when(since: Version, until: Version) -> str:
+    """In which versions of JSON something exists, as far as not in all: "since 2.0, before 3.0"."""
+    told = f"since {written(since)}" * (since > FIRST), f"before {written(until)}" * (until < _LAST)
+    return ", ".join(filter(None, told))
 
 
 def json_rows(name: str) -> list[EventRow]:
@@ -127,9 +133,7 @@ def _json(name: str) -> Iterator[str]:
         versions = list(found)
         row, until = versions[0], versions[-1].until
         since = max(row.since, _notified_since(name)) if row.value is Notify else row.since
-        parts = [f"since {_version(since)}" * (since > (1,)), f"before {_version(until)}" * (until < (5,))]
-        when = ", ".join(part for part in parts if part)
-        yield code(kind) + _kinds(name, row) + (f" {when}" if when else "")
+        yield f"{code(kind)}{_kinds(name, row)} {when(since, until)}".rstrip()
 
 
 def _kinds(name: str, row: EventRow) -> str:
@@ -148,4 +152,4 @@ def _notified_since(name: str) -> Version:
         told = ToOldScheduler(version).hear(of_event(kind).message)
         if told is not None and any(isinstance(each, Notify) for each in told.events):
             return version
-    return (1,)
+    return FIRST

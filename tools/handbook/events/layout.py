@@ -6,13 +6,7 @@ from collections.abc import Iterable
 
 from handbook.markdown import definitions, literal
 
-__all__ = ["entries", "listed", "rows", "tabs"]
-
-
-def listed(items: Iterable[str], last: str = "and") -> str:
-    """Items as a list in a sentence."""
-    *first, end = items
-    return f"{', '.join(first)} {last} {end}" if first else end
+__all__ = ["entries", "rows", "tabs"]
 
 
 def entries(items: Iterable[tuple[str, str, str, str]]) -> str:

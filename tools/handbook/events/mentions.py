@@ -82,8 +82,9 @@ def mentioned(start: Any, package: str) -> Mentioned:
             continue
         names.add((module_name, name))
         module = _module(module_name) if module_name.startswith(package) else None
-        for node in _code(module, name) if module else ():
-            todo += _found(module, node, texts)
+        if module is not None:
+            for node in _code(module, name):
+                todo += _found(module, node, texts)
     return Mentioned(frozenset(texts), frozenset(names))
 
 

@@ -10,10 +10,10 @@ from batprotocol import model
 from batprotocol.conversation.automaton import Phase
 from batprotocol.conversation.events import EVENTS as ROWS
 from batprotocol.conversation.rules import CATALOGUE
-from handbook.events.layout import entries, listed
+from handbook.events.layout import entries
 from handbook.events.mentions import mentioned
 from handbook.events.places import event_of
-from handbook.markdown import code, prose
+from handbook.markdown import code, listed, prose
 from handbook.severities import severities
 
 __all__ = ["event_rules", "general", "own"]

@@ -13,9 +13,9 @@ from batprotocol.reflection import Type
 from handbook.events import ages, docstrings
 from handbook.events.examples import value_example
 from handbook.events.fields import field_list
-from handbook.events.layout import entries, listed
+from handbook.events.layout import entries
 from handbook.events.places import anchor, is_hidden
-from handbook.markdown import code, prose
+from handbook.markdown import code, listed, prose
 
 __all__ = ["thing"]
 
