@@ -66,9 +66,6 @@ class _Repeated(Enum):
     CALL = "to come, once or more often"
     PROBE = "measures"
 
-    def __init__(self, meaning: str) -> None:
-        self.meaning = meaning
-
 
 def sources() -> dict[str, str]:
     """The source of each automaton by the name of its figure."""
@@ -115,7 +112,7 @@ def _table(rows: Iterable[str], padding: int = 1) -> str:
 def _state(state: Enum, more: Sequence[str] = (), look: str = "", width: int = 34) -> str:
     """A state: its name, what it means, and rows of three columns of what else there is to say."""
     span = 'COLSPAN="3"' if more else ""
-    meaning = [_text(line, _PALE, span) for line in wrap(state.meaning, width)]
+    meaning = [_text(line, _PALE, span) for line in wrap(state.value, width)]
     return f"{state.name} [label=<{_table([_bold(state.name, _INK, span), *meaning, *more], 3 if more else 1)}> {look}]"
 
 

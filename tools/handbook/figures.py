@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from sphinx.transforms.post_transforms import SphinxPostTransform
+
+from handbook.transforms import Transform
 
 __all__ = ["Drawings"]
 
 
-class Drawings(SphinxPostTransform):
+class Drawings(Transform):
     """Puts each SVG that follows the theme into its page."""
 
     default_priority = 5  # before Sphinx collects images
@@ -42,7 +43,7 @@ class Drawings(SphinxPostTransform):
 
         def address(link: re.Match[str]) -> str:
             page = (folder / link[1]).resolve().relative_to(docs).as_posix()
-            return f'href="{self.app.builder.get_relative_uri(self.env.docname, page)}"'
+            return f'href="{self.address(page)}"'
 
         return re.sub(r'href="([^"]+)\.md"', address, drawing)
 

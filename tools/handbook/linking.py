@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
-from sphinx.transforms.post_transforms import SphinxPostTransform
-from sphinx.util.nodes import find_pending_xref_condition, make_refnode
+from sphinx.util.nodes import find_pending_xref_condition
 
 from batprotocol import model
 from handbook import api, catalogues, commands, events, fast, older, rules
+from handbook.transforms import Transform
 
 __all__ = ["SOURCES", "Names", "Types", "targets"]
 
@@ -39,7 +39,7 @@ def targets() -> dict[str, tuple[str, str]]:
     return found
 
 
-class Names(SphinxPostTransform):
+class Names(Transform):
     """Makes links of names, but at the place that they lead to, in headings, and in what is a link already."""
 
     default_priority = 400
@@ -65,11 +65,10 @@ class Names(SphinxPostTransform):
             sections = {id for each in above if isinstance(each, nodes.section) for id in each["ids"]}
             if page == self.env.docname and (not anchor or anchor in sections):
                 continue
-            builder = self.env._app.builder if hasattr(self.env, "_app") else self.app.builder
-            literal.replace_self(make_refnode(builder, self.env.docname, page, anchor or None, literal.deepcopy()))
+            literal.replace_self(self.link(page, anchor, literal.deepcopy()))
 
 
-class Types(SphinxPostTransform):
+class Types(Transform):
     """Makes links of the types in signatures, also of those that have a page of their own; others are shown short.
 
     Sphinx would look for the end of each name among all names of the handbook, and complain where there are several.
@@ -88,11 +87,11 @@ class Types(SphinxPostTransform):
             text = nodes.inline("", "", *(shown if shown is not None else wanted).children)
             short = name.rpartition(".")[2]
             target = (api.place(self.env, f"{room}.{name}", self.env.docname) if room else None) or (
-                api.place(self.env, name, self.env.docname) or (known.get(short) if short in model.__all__ else None)
+                api.place(self.env, name, self.env.docname)
+                or (known.get(short) if short in api.public(model.__name__) else None)
             )
             if target is None:
                 wanted.replace_self(text.children)
                 continue
             page, anchor = target
-            builder = self.env._app.builder if hasattr(self.env, "_app") else self.app.builder
-            wanted.replace_self(make_refnode(builder, self.env.docname, page, anchor or None, text.children))
+            wanted.replace_self(self.link(page, anchor, text.children))
