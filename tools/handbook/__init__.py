@@ -23,6 +23,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # Here, as what makes Markdown needs no Sphinx.
     from handbook import api, captions, figures, linking, navigation, pages
 
+    app.setup_extension("sphinx.ext.autodoc")
     app.connect("source-read", pages.complete)
     app.connect("source-read", captions.caption)
     app.connect("env-get-outdated", pages.outdated)
