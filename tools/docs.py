@@ -48,7 +48,7 @@ def built(builder: str, place: Path) -> bool:
     """Whether Sphinx had nothing to complain of. All builders share what was read."""
     from sphinx.cmd.build import main as sphinx
 
-    options = ["-q", "-a", "-j", "auto", "-W", "--keep-going", "-b", builder, "-d", str(place / _READ)]
+    options = ["-q", "-j", "auto", "-W", "--keep-going", "-b", builder, "-d", str(place / _READ)]
     return sphinx([*options, str(ROOT / "docs"), str(place / builder)]) == 0
 
 

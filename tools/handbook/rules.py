@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from batprotocol import model
 from batprotocol.conversation import CATALOGUE
 from batprotocol.fast.conversation import CATALOGUE as FAST
 from batprotocol.legacy.conversation.rules import CATALOGUE as LEGACY
 from batprotocol.rules import Catalogue, Rule
 from batprotocol.simulator.batsim.state.rules import SIMULATOR_RULES
 from batprotocol.testing.conformance.rules import CONFORMANCE_RULES
-from handbook.events.places import EVENTS
+from handbook.events.places import EVENTS, SPEAKERS
 from handbook.events.rules import general, own
 from handbook.markdown import code, prose, target
 from handbook.severities import severities
 
 __all__ = ["KINDS", "anchor", "names", "rules"]
-
-_SIDES: Final = {"Batsim": model.BATSIM_TO_EDC, "the decision component": model.EDC_TO_BATSIM}
 
 KINDS: Final[Mapping[str, tuple[str, Catalogue | None, Mapping[str, Rule]]]] = {
     "today": ("reference/rules", CATALOGUE, CATALOGUE.rules),
@@ -64,7 +61,7 @@ def _rule(kind: str, rule: Rule, catalogue: Catalogue | None) -> str:
 def _about(id: str) -> str:
     """The events that a rule of today is about."""
     named = [name for name, kind in EVENTS.items() if id in own(kind)]
-    of_all = [side for side, kinds in _SIDES.items() if all(id in (*general(kind), *own(kind)) for kind in kinds)]
+    of_all = [side for side, kinds in SPEAKERS.items() if all(id in (*general(kind), *own(kind)) for kind in kinds)]
     if of_all:
         return f"About all events of {' and of '.join(of_all)}."
     if any(id in general(kind) for kind in EVENTS.values()):

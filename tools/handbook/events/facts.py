@@ -15,12 +15,11 @@ from handbook.events import ages
 from handbook.events.calls import method_of
 from handbook.events.docstrings import said, sentence
 from handbook.events.layout import rows
-from handbook.events.places import EVENTS, event_of
+from handbook.events.places import EVENTS, SPEAKERS, event_of, speaker_of
 from handbook.markdown import code, listed, prose
 
 __all__ = ["event", "events"]
 
-_SPEAKERS: Final = {model.BATSIM_TO_EDC: "Batsim", model.EDC_TO_BATSIM: "the decision component"}
 _ANSWERED: Final = re.compile(r"Answered by an? `(\w+)`([^.]*)\.")
 _REPLY: Final = re.compile(r" Answered by [^.]*\.")
 _AUTOMATA: Final[tuple[tuple[str, Mapping[Any, Mapping[Any, Any]]], ...]] = (
@@ -38,7 +37,7 @@ def event(page: str, argument: str) -> str:
 
 
 def _rows(kind: type[model.Event]) -> Iterator[tuple[str, str]]:
-    yield "Said by", next(speaker for kinds, speaker in _SPEAKERS.items() if kind in kinds)
+    yield "Said by", speaker_of(kind)
     yield "When", f"{_phases(kind)} ([phases]({_CONVERSATION}#the-phases))"
     for what, automaton in _AUTOMATA:
         steps = [(state, there[kind]) for state, there in automaton.items() if kind in there]
@@ -94,7 +93,7 @@ def _steps(steps: list[tuple[Enum, Enum]]) -> str:
 def events(page: str, argument: str) -> str:
     """All events, by who says them, with a sentence each."""
     parts = []
-    for kinds, speaker in _SPEAKERS.items():
+    for speaker, kinds in SPEAKERS.items():
         table = rows(((code(kind.__name__), prose(_briefly(kind))) for kind in kinds), "about halves")
         parts.append(f"## From {speaker}\n\n{table}")
     return "\n\n".join(parts)

@@ -12,7 +12,21 @@ from batprotocol._schema.description import SCHEMA
 from batprotocol import model
 from handbook.markers import marked
 
-__all__ = ["EVENTS", "anchor", "event_of", "fields_of", "is_hidden", "names", "names_on", "place"]
+__all__ = [
+    "EVENTS",
+    "SPEAKERS",
+    "anchor",
+    "event_of",
+    "fields_of",
+    "is_hidden",
+    "names",
+    "names_on",
+    "place",
+    "speaker_of",
+]
+
+SPEAKERS: Final = {"Batsim": model.BATSIM_TO_EDC, "the decision component": model.EDC_TO_BATSIM}
+"""Who says which events."""
 
 EVENTS: Final[Mapping[str, type[model.Event]]] = {
     each.__name__: each for each in (*model.BATSIM_TO_EDC, *model.EDC_TO_BATSIM)
@@ -23,6 +37,11 @@ EVENTS: Final[Mapping[str, type[model.Event]]] = {
 def event_of(page: str) -> type[model.Event]:
     """The event whose page this is."""
     return EVENTS[page.rpartition("/")[2]]
+
+
+def speaker_of(kind: type[model.Event]) -> str:
+    """Who says events of this type."""
+    return next(speaker for speaker, kinds in SPEAKERS.items() if kind in kinds)
 
 
 @cache

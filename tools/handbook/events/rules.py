@@ -12,7 +12,7 @@ from batprotocol.conversation.events import EVENTS as ROWS
 from batprotocol.conversation.rules import CATALOGUE
 from handbook.events.layout import entries
 from handbook.events.mentions import mentioned
-from handbook.events.places import event_of
+from handbook.events.places import event_of, speaker_of
 from handbook.markdown import code, listed, prose
 from handbook.severities import severities
 
@@ -80,9 +80,8 @@ def event_rules(page: str, argument: str) -> str:
     parts = ["## Rules", ""]
     if own(kind):
         parts.append(entries(_entries(own(kind))))
-    speaker = "Batsim" if kind in model.BATSIM_TO_EDC else "the decision component"
     start = "Besides, as" if own(kind) else "As"
-    parts.append(f"{start} all events of {speaker}: {listed(map(code, general(kind)))}.\n")
+    parts.append(f"{start} all events of {speaker_of(kind)}: {listed(map(code, general(kind)))}.\n")
     return "\n".join(parts)
 
 
