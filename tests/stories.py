@@ -48,7 +48,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import servers
+import yaml
 from support import ROOT
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 __all__ = ["DOCS", "Block", "blocks", "comments", "run_page"]
 
@@ -143,10 +149,9 @@ class _Story:
             case "json":
                 json.loads(block.text)
             case "toml":
-                tomllib = __import__("tomllib" if sys.version_info >= (3, 11) else "tomli")
                 tomllib.loads(block.text)
             case "yaml":
-                __import__("yaml").safe_load(block.text)
+                yaml.safe_load(block.text)
             case "xml":
                 ElementTree.fromstring(block.text)
             case "python":

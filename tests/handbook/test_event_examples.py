@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from support import ROOT
 
 from batprotocol import Message, MessageBuilder, model
 from batprotocol.errors import BuilderError
 from batprotocol.testing.strategies import EVENT_STRATEGIES, VALUE_STRATEGIES
 from batprotocol.wire import detect, frames
 
-ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tools"))
 
-from handbook.events import calls, examples, python  # noqa: E402
-from handbook.events.places import EVENTS  # noqa: E402
+from handbook.events import calls, examples, python
+from handbook.events.places import EVENTS
 
 WITHOUT_ENGINE = True
 

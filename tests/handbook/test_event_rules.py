@@ -8,23 +8,21 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
-from pathlib import Path
 
 import pytest
 from cases import CASES
-from support import DATA
+from support import DATA, ROOT
 
 from batprotocol.conversation import RULE_SETS, RULES, Said, check
 from batprotocol.errors import DecodeError
 from batprotocol.model import Event, Message
 from batprotocol.wire import FORMATS, frames
 
-ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tools"))
 
-from handbook.events import event_rules, rules  # noqa: E402
-from handbook.events.places import EVENTS  # noqa: E402
-from handbook.rules import names as rule_names  # noqa: E402
+from handbook.events import event_rules, rules
+from handbook.events.places import EVENTS
+from handbook.rules import names as rule_names
 
 WITHOUT_ENGINE = True
 

@@ -10,17 +10,18 @@ from pathlib import Path
 
 import pytest
 from batprotocol._schema.description import SCHEMA
+from support import ROOT
 
 from batprotocol import model
+from batprotocol.cli.reference.told import meanings
 from batprotocol.wire.binding import RANGES
 
-ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tools"))
 
-from handbook import events, pages  # noqa: E402
-from handbook.events import docstrings, places  # noqa: E402
-from handbook.events.examples import EXAMPLES  # noqa: E402
-from handbook.events.units import UNITS  # noqa: E402
+from handbook import events, pages
+from handbook.events import docstrings, places
+from handbook.events.examples import EXAMPLES
+from handbook.events.units import UNITS
 
 WITHOUT_ENGINE = True
 
@@ -126,7 +127,7 @@ def test_everything_has_a_meaning() -> None:
         if not places.is_hidden(name):
             kind = getattr(model, name)
             assert docstrings.said(kind), name
-            assert set(docstrings.meanings(kind)) >= set(places.fields_of(name)), name
+            assert set(meanings(kind)) >= set(places.fields_of(name)), name
     for name, enum in SCHEMA.enums.items():
         assert docstrings.said(getattr(model, name)), name
         assert {*docstrings.members(name), *enum.value_docs} == set(enum.values), name

@@ -15,7 +15,6 @@ import pkgutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import zip_longest
 from pathlib import Path
 from types import ModuleType, UnionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Union, get_args, get_origin
@@ -26,6 +25,7 @@ import batprotocol
 from batprotocol import model
 from batprotocol.cli.reference.fast import NAMES as FAST_NAMES
 from batprotocol.legacy import json_events, text_events
+from handbook.events.docstrings import assigned
 from handbook.markdown import code
 from handbook.markers import marked
 
@@ -83,14 +83,8 @@ def _assigned() -> Mapping[str, Mapping[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for path in _SOURCE.rglob("*.py"):
         module = ".".join(path.relative_to(_SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
-        body = ast.parse(path.read_text(encoding="utf-8")).body
-        for statement, below in zip_longest(body, body[1:]):
-            targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-            if isinstance(targets[0], ast.Name):
-                said = (
-                    below.value.value if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) else ""
-                )
-                found.setdefault(targets[0].id, {})[module] = inspect.cleandoc(str(said))
+        for name, text in assigned(ast.parse(path.read_text(encoding="utf-8")).body):
+            found.setdefault(name, {})[module] = inspect.cleandoc(text)
     return found
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from batprotocol.campaigns.jdl.idle import IDLE
 from batprotocol.campaigns.model import ClusterProperties, Settings
-from handbook.events.docstrings import meanings
+from batprotocol.cli.reference.told import meanings
 from handbook.markdown import code, prose, table
 
 __all__ = ["keys", "settings"]

@@ -5,17 +5,15 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import zip_longest
 from typing import Any, Final
 
-from batprotocol import model
-from batprotocol.cli.reference.told import meanings
 from batprotocol.model import enums
 from handbook.markdown import capitalised
 
-__all__ = ["meanings", "members", "said", "sentence"]
+__all__ = ["assigned", "members", "said", "sentence"]
 
 _END: Final = re.compile(r"^(?:Args:|>>>)", re.MULTILINE)
 _SPEAKER: Final = re.compile(r"^(Batsim|Decision component): ")
@@ -31,17 +29,25 @@ def sentence(kind: type[Any]) -> str:
     return capitalised(_SPEAKER.sub("", said(kind)))
 
 
+def assigned(body: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:
+    """The names that statements give something, each with the text below, as it is in the source, "" without one."""
+    for statement, below in zip_longest(body, body[1:]):
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name), *_]) | ast.AnnAssign(target=ast.Name(id=name)):
+                match below:
+                    case ast.Expr(value=ast.Constant(value=str(text))):
+                        yield name, text
+                    case _:
+                        yield name, ""
+
+
 @cache
 def _members() -> Mapping[str, Mapping[str, str]]:
-    found: dict[str, dict[str, str]] = {}
-    for each in ast.parse(inspect.getsource(enums)).body:
-        if isinstance(each, ast.ClassDef) and issubclass(getattr(enums, each.name), model.ProtocolEnum):
-            told = found[each.name] = {}
-            for member, text in pairwise(each.body):
-                match member, text:
-                    case ast.Assign(targets=[ast.Name(id=name)]), ast.Expr(value=ast.Constant(value=str(said_of))):
-                        told[name] = " ".join(said_of.split())
-    return found
+    return {
+        each.name: {name: " ".join(text.split()) for name, text in assigned(each.body) if text}
+        for each in ast.parse(inspect.getsource(enums)).body
+        if isinstance(each, ast.ClassDef)
+    }
 
 
 def members(enum: str) -> Mapping[str, str]:

@@ -12,10 +12,10 @@ from batprotocol._schema.description import SCHEMA
 from batprotocol import model
 from batprotocol.builder import fields as checks
 from batprotocol.builder.completions import asked
+from batprotocol.cli.reference.told import meanings
 from batprotocol.reflection import Field, Type
 from batprotocol.wire.binding import RANGES, wrapped
 from handbook.events import ages, python
-from handbook.events.docstrings import meanings
 from handbook.events.layout import entries
 from handbook.events.places import anchor, event_of, is_hidden
 from handbook.events.units import UNITS
