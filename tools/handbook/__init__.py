@@ -1,11 +1,11 @@
 """What Sphinx needs to know to make the handbook of `docs/`.
 
 Each page is a file there, written by hand, and stays readable where it lies. What can be told from the code is not
-written there but made when the page is read: in place of a line `<!-- generated: NAME ARGUMENT -->`, by the function of
-that name in `pages`. Inline code that is the name of an event, a rule, a command... becomes a link to its page, and
-so do types in signatures (`linking`). Blocks of code that are files get their names (`captions`). Drawings become part
-of the page that shows them (`figures`), the list of all pages is made of their titles (`navigation`), and all pages
-are there as plain text, too (`plain`).
+written there but made when the page is read: in place of a line `<!-- generated: NAME ARGUMENT -->` (`markers`), by the
+function of that name in `pages`. Inline code that is the name of an event, a rule, a command... becomes a link to its
+page, and so do types in signatures (`linking`). Blocks of code that are files get their names (`captions`). Drawings
+become part of the page that shows them (`figures`), the list of all pages is made of their titles (`navigation`), and
+all pages are there as plain text, too (`plain`).
 """
 
 from __future__ import annotations
