@@ -133,8 +133,10 @@ class Simulation:
             text = f"nothing can happen any more, and {many}: {', '.join(waiting[:3])}"
         elif self.desk.registration_is_open:
             rule, text = "simulation.stuck-registration", "nothing can happen any more, and registration is open"
-        else:
+        elif self.jobs:
             text = f"nothing can happen any more, and nobody tells of the end of {', '.join(list(self.jobs)[:3])}"
+        else:
+            text = "nothing can happen any more, but the simulation does not end"
         return self.refusals.refusal(rule, text, "deadlock")
 
     def refusal(self, rule: str, text: str) -> RuleViolation:
