@@ -85,8 +85,9 @@ def _phases(kind: type[model.Event]) -> str:
 
 
 def _steps(steps: list[tuple[Enum, Enum]]) -> str:
-    """The steps of an automaton, in words."""
-    told = (f"{before.value} → {'the same' if before is after else after.value}" for before, after in steps)
+    """The steps of an automaton, in words: those that lead on, if any does."""
+    leading = [(before, after) for before, after in steps if before is not after]
+    told = (f"{before.value} → {'the same' if before is after else after.value}" for before, after in leading or steps)
     return prose("; or ".join(told))
 
 
