@@ -81,4 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:  # as Sphinx says it while it runs
+        sys.exit("Interrupted!")

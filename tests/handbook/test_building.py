@@ -10,7 +10,7 @@ from support import ROOT
 
 sys.path.append(str(ROOT / "tools"))
 
-from handbook import checking
+from handbook import checking, pages
 from handbook.markers import replaced
 
 import docs
@@ -49,7 +49,6 @@ def test_a_misspelt_marker_is_no_comment(line: str) -> None:
 
 
 def test_what_cannot_be_generated_is_told() -> None:
-    pages = pytest.importorskip("handbook.pages")
     with pytest.raises(ValueError, match=r"^nothing is called 'evnt' that can be generated, only event,"):
         pages.completed("page", "<!-- generated: evnt -->")
     with pytest.raises(ValueError, match=r"^nothing can be made of 'rules tody': KeyError: 'tody'$"):
@@ -67,8 +66,8 @@ def test_links_lead_to_what_comes_and_goes(tmp_path: Path, monkeypatch: pytest.M
         "myst_heading_anchors = 3\n"
         'suppress_warnings = ["myst.xref_missing"]\n'
     )
-    pages = "[later](other.md), [there](other.md#there)\n\n```{toctree}\n:glob:\n\n*\n```\n"
-    (folder / "index.md").write_text(f"# Index\n\n{pages}")
+    links = "[later](other.md), [there](other.md#there)\n\n```{toctree}\n:glob:\n\n*\n```\n"
+    (folder / "index.md").write_text(f"# Index\n\n{links}")
     (folder / "more.md").write_text("# More\n\n[later](other.md), [there](other.md#there)\n")
     monkeypatch.setattr(docs, "ROOT", tmp_path)
 

@@ -13,7 +13,6 @@ from stories import DOCS
 from support import ROOT
 
 sys.path.append(str(ROOT / "tools"))
-pytest.importorskip("sphinx", reason="the extra docs")
 
 from handbook import api, catalogues, commands, events, fast, older, rules
 from handbook.markdown import definitions, prose
