@@ -158,29 +158,39 @@ def _weeks(text: str) -> Callable[..., Workload]:
 _CHANCE: Final = Word("N", int, "The seed of all that is drawn by chance; 0 unless told otherwise.")
 _WALLTIMES: Final[Mapping[str, Word]] = {
     "badness": Word(
-        *("F", float, "Walltimes are drawn between the run time and 1 + this times as much."),
-        *("estimated_walltimes", "the f-model of A. W. Mu'alem and D. G. Feitelson, TPDS 2001"),
+        "F",
+        float,
+        "Walltimes are drawn between the run time and 1 + this times as much.",
+        "estimated_walltimes",
+        "the f-model of A. W. Mu'alem and D. G. Feitelson, TPDS 2001",
     ),
     "walltimes": Word("FACTOR", float, "Walltimes are this times as long.", "scaled_walltimes"),
 }
 FILE_WORDS: Final[Mapping[str, Word]] = {
     "jobs": Word(
-        *(
-            "FIRST-LAST",
-            partial(_interval, convert=int),
-            "The jobs of these numbers, from 0 on, of those that can run.",
-        ),
+        "FIRST-LAST",
+        partial(_interval, convert=int),
+        "The jobs of these numbers, from 0 on, of those that can run.",
         "window",
     ),
     "time": Word(
-        *("BEGIN-END", partial(_interval, convert=float), "The jobs that are submitted then, in seconds."), "window"
+        "BEGIN-END",
+        partial(_interval, convert=float),
+        "The jobs that are submitted then, in seconds.",
+        "window",
     ),
     "shift": Word("yes", _yes, "Whether times are counted from the first of these jobs.", "window"),
     "larger": Word(
-        *("yes", _yes, "Of a log: whether the larger one of the requested and allocated processors counts."), "read_swf"
+        "yes",
+        _yes,
+        "Of a log: whether the larger one of the requested and allocated processors counts.",
+        "read_swf",
     ),
     "runtime-limits": Word(
-        *("yes", _yes, "Of a log: whether the run time is the walltime where no time was requested."), "read_swf"
+        "yes",
+        _yes,
+        "Of a log: whether the run time is the walltime where no time was requested.",
+        "read_swf",
     ),
     "weeks": Word(
         "shuffled, resampled",
@@ -200,8 +210,11 @@ MODEL_WORDS: Final[Mapping[str, Word]] = {
     "seed": _CHANCE,
     "load": Word("X", float, "The load that times are scaled to.", "lublin_workload"),
     "estimates": Word(
-        *("no", _yes, "Whether walltimes are longer than run times, as people estimate them."),
-        *("lublin_workload", "D. Tsafrir, Y. Etsion and D. G. Feitelson, JSSPP 2005"),
+        "no",
+        _yes,
+        "Whether walltimes are longer than run times, as people estimate them.",
+        "lublin_workload",
+        "D. Tsafrir, Y. Etsion and D. G. Feitelson, JSSPP 2005",
     ),
     **_WALLTIMES,
 }
