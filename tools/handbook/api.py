@@ -151,6 +151,9 @@ def _directive(room: str, name: str) -> Iterator[str]:
         yield from _constant(room, name, thing)
 
 
+_PLAIN: Final = (str, int, float, Mapping)  # what has no words of its own
+
+
 def _as_bases_say(cls: type) -> list[str]:
     """The members of a class that say no more than those of its bases do, of which autodoc would take their words."""
     bases = cls.__mro__[1:]
@@ -158,7 +161,7 @@ def _as_bases_say(cls: type) -> list[str]:
         name
         for name, thing in vars(cls).items()
         if not name.startswith("_")
-        and (not getattr(thing, "__doc__", None) if inspect.isroutine(thing) else isinstance(thing, str | int | float))
+        and (not getattr(thing, "__doc__", None) if inspect.isroutine(thing) else isinstance(thing, _PLAIN))
         and any(name in vars(base) or name in getattr(base, "__annotations__", {}) for base in bases)
         and not issubclass(cls, enum.Enum)
     ]
