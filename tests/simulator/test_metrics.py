@@ -266,6 +266,8 @@ def test_no_metric_is_forgotten() -> None:
 def test_unknown_metrics_are_refused() -> None:
     with pytest.raises(InputError, match="there is no metric 'mean_slow_down'; did you mean mean_slowdown"):
         metric_named("mean_slow_down")
+    with pytest.raises(InputError, match=r"there is no metric 'energy'; did you mean consumed_joules\?"):
+        metric_named("energy")
     with pytest.raises(InputError, match=r"there is no metric 'x'$"):
         metric_named("x")
 

@@ -152,7 +152,7 @@ def metric_named(name: str) -> Metric:
     """What a flat name stands for, also one of a class of jobs.
 
     Raises:
-        InputError: there is no such metric; with the names that are spelled alike.
+        InputError: there is no such metric; with the names that are spelled or labelled alike.
 
     >>> metric_named("short_wide_mean_waiting_time").label_with_unit
     'mean waiting time, short wide jobs [s]'
@@ -168,5 +168,6 @@ def metric_named(name: str) -> Metric:
     from difflib import get_close_matches
 
     near = get_close_matches(name, METRICS, n=3, cutoff=0.6)
+    near = near or [each for each, metric in METRICS.items() if name in metric.label.split()][:3]  # `energy`
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     raise InputError(f"there is no metric {shown(name)}{hint}")
