@@ -31,6 +31,7 @@ extensions = [
 ]
 exclude_patterns = ["_static"]
 default_role = "literal"  # docstrings write `name`
+smartquotes_action = "D"  # dashes: what is quoted is what to type
 needs_sphinx = "8.1"
 
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
