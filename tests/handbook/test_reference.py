@@ -170,6 +170,9 @@ def test_blocks_in_docstrings_stay_blocks() -> None:
     lines = ["Do it.", "", "```python", "for x in y:", "    print(x)", "```"]
     api.fences(None, "function", "name", None, None, lines)
     assert lines == ["Do it.", "", ".. code-block:: python", "", "   for x in y:", "       print(x)", ""]
+    lines = ["A number: of what."]
+    api.fences(None, "attribute", "name", None, None, lines)
+    assert lines == ["\\ ", "A number: of what."]
 
 
 def test_sentences_of_the_code_become_markdown() -> None:

@@ -209,10 +209,10 @@ def _methods(room: str, names: Iterable[str]) -> Iterator[str]:
 def fences(app: Sphinx, kind: str, name: str, thing: object, options: object, lines: list[str]) -> None:
     """Called by autodoc with a docstring: what is a block of code in Markdown, as editors show it, becomes one here.
 
-    Of an attribute, napoleon takes what stands before a colon for its type, unless that is not in the first line.
+    Of an attribute, napoleon takes what stands before a colon in the first line for its type: so that has none.
     """
     if kind in {"attribute", "data", "property"}:
-        lines.insert(0, "")
+        lines.insert(0, "\\ ")  # an escaped space, which is nothing
     inside = False
     for number, line in enumerate(lines):
         if line.lstrip().startswith("```"):
