@@ -255,6 +255,8 @@ class Command(Target):
             except OSError as error:
                 reason = error.strerror or str(error)
                 text = f"it cannot be started: {reason[:1].lower()}{reason[1:]}"
+                if " " in command[0]:
+                    text += "; a command's words are given apart, not in quotes"
                 raise CannotRun(error.errno or 0, text, self.name) from None
             self._all.append(program)
         return program
