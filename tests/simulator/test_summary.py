@@ -83,6 +83,7 @@ def test_the_axis_ends_where_the_charts_do(end: float, words: str) -> None:
         ([2.5, 1.0], [3.0], ["250%", "0", "3", "0"]),
         ([1.0], [1234.5], ["100%", "0", "1.23e+03", "0"]),
         ([1.0], [0.5], ["100%", "0", "0.5", "0"]),
+        ([1.0], [1.47e-306], ["100%", "0", "0", "0"]),
     ],
 )
 def test_the_labels_beside_the_charts(utilisation: list[float], queue: list[float], labels: list[str]) -> None:

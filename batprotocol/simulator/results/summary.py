@@ -16,6 +16,7 @@ __all__ = ["Summary"]
 _HEIGHT = 4
 _MARGIN = 10  # of the numbers beside a chart
 _WIDEST = 100
+_NOBODY = 1e-6  # so few jobs wait on average only where time goes on in steps that are next to nothing
 _Series: TypeAlias = Callable[[int], list[float]]
 
 
@@ -51,6 +52,8 @@ class Summary:
 def _charts(utilisation: list[float], queue: list[float], end: str, encoding: str) -> Table:
     highest = max(*utilisation, 1.0)
     most = max(queue)
+    if most < _NOBODY:
+        most = 0.0
     axis = Text("0 s".ljust(len(queue) - len(end)) + end, style="dim", no_wrap=True)
     table = Table.grid(padding=(0, 1))
     table.add_column(justify="right", style="dim", no_wrap=True)
