@@ -36,7 +36,7 @@ needs_sphinx = "8.1"
 
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
 myst_heading_anchors = 4
-suppress_warnings = ["myst.xref_missing", "misc.highlighting_failure"]
+suppress_warnings = ["myst.xref_missing"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"

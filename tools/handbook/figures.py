@@ -7,6 +7,7 @@ elsewhere, where there is no theme, the second one counts. Its links are written
 from __future__ import annotations
 
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ class Drawings(Transform):
             drawing = drawing[drawing.index("<svg") :]
             drawing = self._linked(path.parent, drawing)
             role = "group" if "<a " in drawing else "img"  # of an image, nobody would be told the links
-            drawing = re.sub(r"^<svg", f'<svg role="{role}" aria-label="{_attribute(image.get("alt", ""))}"', drawing)
+            drawing = re.sub(r"^<svg", f'<svg role="{role}" aria-label="{escape(image.get("alt", ""))}"', drawing)
             image.replace_self(nodes.raw("", f'<figure class="drawn">{drawing}</figure>', format="html"))
 
     def _linked(self, folder: Path, drawing: str) -> str:
@@ -46,7 +47,3 @@ class Drawings(Transform):
             return f'href="{self.address(page)}"'
 
         return re.sub(r'href="([^"]+)\.md"', address, drawing)
-
-
-def _attribute(text: str) -> str:
-    return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")

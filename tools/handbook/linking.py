@@ -48,9 +48,10 @@ class Names(Transform):
         known, here = targets(), events.names_on(self.env.docname)
         for literal in list(self.document.findall(nodes.literal)):
             text = literal.astext()
-            target = here[text] if text in here else known.get(text) or commands.place(text)
-            if target is None and text not in here:
-                target = api.place(self.env, text, self.env.docname)
+            if text in here:
+                target = here[text]
+            else:
+                target = known.get(text) or commands.place(text) or api.place(self.env, text, self.env.docname)
             if target is None:
                 continue
             page, anchor = target
