@@ -18,7 +18,7 @@ from batprotocol.simulator.inputs import (
     read_platform,
     read_workload,
 )
-from batprotocol.simulator.results import JobRows, Observer, Observers, Result, ResultFiles, Statistics
+from batprotocol.simulator.results import EnergyRows, JobRows, Observer, Observers, Result, ResultFiles, Statistics
 
 __all__ = ["DecisionComponent", "Player", "simulate"]
 
@@ -104,7 +104,8 @@ def simulate(
     statistics, rows = Statistics(), JobRows()
     watching: list[Observer] = [statistics, *observers]
     files = None if output is None else ResultFiles(output, energy=energy, statistics=statistics)
-    watching.append(rows if files is None else files)
+    joules = EnergyRows()
+    watching += [files] if files is not None else [rows, joules] if energy else [rows]
     simulator = Simulator(
         hosts,
         [
@@ -137,6 +138,7 @@ def simulate(
         hosts=len(hosts.computation_hosts),
         energy=energy,
         rows=rows.rows if output is None else output,
+        joules=joules.rows,
         was_stopped=was_stopped,
     )
 

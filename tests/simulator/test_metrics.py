@@ -83,6 +83,17 @@ def with_numpy(ours: Metrics, table: np.ndarray, hosts: int, tau: float) -> None
     assert ours.loss_of_capacity == pytest.approx((idle * np.diff(times)).sum() / (hosts * makespan), abs=1e-12)
 
 
+def load_with_numpy(ours: Metrics, table: np.ndarray, hosts: int) -> None:
+    submission, start, finish, size = table.T
+    span = np.ptp(submission)
+    if span:
+        assert ours.offered_load == pytest.approx((size * (finish - start)).sum() / (hosts * span))
+    else:
+        assert math.isnan(ours.offered_load)
+    last = submission.max()
+    assert ours.waiting_at_end == pytest.approx(((submission < last) & (start > last)).mean())
+
+
 @given(ROWS, st.integers(1, 20), st.sampled_from([1.0, 10.0, 60.0]))
 def test_drawn_jobs(rows: list[JobRow], hosts: int, tau: float) -> None:
     ours = measured(rows, hosts, tau=tau, wide=2, long=5.0)
@@ -90,6 +101,9 @@ def test_drawn_jobs(rows: list[JobRow], hosts: int, tau: float) -> None:
     table = [(each.submission_time, each.starting_time, each.finish_time, each.host_count) for each in rows]
     if rows:
         with_numpy(ours, np.array(table, float), hosts, tau)
+        load_with_numpy(ours, np.array(table, float), hosts)
+        loads = [part.offered_load for part in ours.classes.values()]
+        assert math.isnan(ours.offered_load) or sum(loads) == pytest.approx(ours.offered_load)
     assert sum(part.nb_jobs for part in ours.classes.values()) == len(rows)
     for name, part in ours.classes.items():
         inside = [
@@ -189,7 +203,9 @@ def test_parts_left_out(rows: list[JobRow], hosts: int, warm_up: float, cool_dow
         return
     begin = begin if warm_up else submission[kept].min()
     end = end if cool_down else finish[kept].max()
-    assert ours.makespan == pytest.approx(end - begin)
+    assert ours.measured_time == pytest.approx(end - begin)
+    assert ours.makespan == pytest.approx(finish.max() - submission.min())
+    load_with_numpy(ours, table[kept], hosts)
     if end - begin <= 1e-9:
         return
     assert ours.throughput == pytest.approx(((finish > begin) & (finish <= end)).sum() / (end - begin))
@@ -218,14 +234,14 @@ def test_rejected_jobs_are_left_out_too() -> None:
     ]
     rows = [row(0, 10, 0, 1, 1), row(1, 60, 0, 1, 1)]
     ours = measured([*rejected, *rows], 4, warm_up=0.2, cool_down=0.2)
-    assert (ours.nb_jobs, ours.nb_rejected, ours.makespan) == (1, 1, pytest.approx(60.0))
+    assert (ours.nb_jobs, ours.nb_rejected, ours.measured_time) == (1, 1, pytest.approx(60.0))
 
 
 def test_classes_are_measured_in_the_same_time() -> None:
     rows = [row(number, 10.0 * number, 5.0, 20.0, 1 + number % 4) for number in range(11)]
     ours = measured(rows, 8, warm_up=0.25, cool_down=0.25, wide=2, long=50.0)
     assert ours.classes["short narrow"].nb_jobs + ours.classes["short wide"].nb_jobs == ours.nb_jobs == 5
-    assert {part.makespan for part in ours.classes.values()} == {ours.makespan}
+    assert {part.measured_time for part in ours.classes.values()} == {ours.measured_time}
     assert sum(part.utilisation for part in ours.classes.values()) == pytest.approx(ours.utilisation)
 
 
@@ -251,6 +267,7 @@ def test_each_metric_has_a_flat_name() -> None:
         "utilisation",
         "loss_of_capacity",
         "makespan",
+        "measured_time",
         "throughput",
         "nb_jobs",
         "nb_rejected",
@@ -259,7 +276,7 @@ def test_each_metric_has_a_flat_name() -> None:
 
 def test_no_metric_is_forgotten() -> None:
     """Who adds one to `Metrics` is told where else it belongs."""
-    fields = {"tau", "classes"} | {metric.path.partition(".")[0] for metric in METRICS.values()}
+    fields = {"tau", "classes", "own"} | {metric.path.partition(".")[0] for metric in METRICS.values()}
     assert set(Metrics.__struct_fields__) <= fields, "batprotocol/simulator/results/catalogue.py: add it"
 
 
@@ -268,7 +285,7 @@ def test_unknown_metrics_are_refused() -> None:
         metric_named("mean_slow_down")
     with pytest.raises(InputError, match=r"there is no metric 'energy'; did you mean consumed_joules\?"):
         metric_named("energy")
-    with pytest.raises(InputError, match=r"there is no metric 'x'$"):
+    with pytest.raises(InputError, match=r"there is no metric 'x'; one of your own is named FILE.py:FUNCTION$"):
         metric_named("x")
 
 
@@ -297,3 +314,29 @@ def test_wrong_arguments_are_refused(options: dict[str, float]) -> None:
         measured([], 4, **options)  # type: ignore[arg-type]
     with pytest.raises(InputError):
         measured([], 0)
+
+
+@given(ROWS, st.lists(st.tuples(st.integers(0, 150), st.integers(0, 9)), min_size=1, max_size=20))
+def test_energy_keeps_to_the_measured_time(rows: list[JobRow], steps: list[tuple[int, int]]) -> None:
+    times = np.cumsum([1 + step for step, _ in steps])
+    joules = np.cumsum([amount for _, amount in steps])
+    curve = [(float(time), float(energy)) for time, energy in zip(times, joules, strict=True)]
+    whole = measured(rows, 4, consumed_joules=7.0, energy=curve)
+    assert whole.consumed_joules == 7.0
+    if rows:
+        assert measured(rows, 4, consumed_joules=7.0, warm_up=0.2).consumed_joules is None
+    ours = measured(rows, 4, consumed_joules=7.0, energy=curve, warm_up=0.2, cool_down=0.3)
+    if rows:
+        submission = np.array([each.submission_time for each in rows])
+        begin = submission.min() + 0.2 * np.ptp(submission)
+        end = max(begin, submission.max() - 0.3 * np.ptp(submission))
+        assert ours.consumed_joules == pytest.approx(np.diff(np.interp([begin, end], times, joules))[0], abs=1e-9)
+
+
+def test_energy_of_a_part_is_that_of_the_files(tmp_path: Path) -> None:
+    kept = simulate(EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, Policy(), energy=True)
+    written = simulate(EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, Policy(), energy=True, output=f"{tmp_path}/")
+    parts = [each.metrics(warm_up=0.25, cool_down=0.25).consumed_joules for each in (kept, written)]
+    assert parts[0] == pytest.approx(parts[1], rel=1e-9)
+    assert parts[0] is not None and kept.consumed_joules is not None and 0 < parts[0] < kept.consumed_joules
+    assert kept.metrics().consumed_joules == kept.consumed_joules

@@ -66,11 +66,13 @@ _confidence = click.option(
     default=["mean_bounded_slowdown"],
     show_default=True,
     shell_complete=_complete_metric,
-    help='The metric; "batproto study metrics" lists them. Without --columns, it can be repeated.',
+    help='The metric; "batproto study metrics" lists them, FILE.py:FUNCTION is one of your own. Without --columns, it '
+    "can be repeated.",
 )
 @click.option("--baseline", metavar="VALUE", help="Show differences to this row, paired by seed and so on.")
 @_only
 @_confidence
+@click.option("--holm", is_flag=True, help="Correct for the number of comparisons by Holm's method.")
 @_form("csv", "Print CSV, a line for each cell.")
 @_form("markdown", "Print Markdown.")
 @_form("latex", "Print LaTeX, which needs booktabs.")
@@ -78,9 +80,12 @@ _confidence = click.option(
 def table(**options: Any) -> None:
     """Make a table of the results of a study: the means of a metric over seeds, with bootstrap intervals.
 
+    Whole seeds are resampled, or windows of a log that are apart. Other axes that are neither in the rows nor in the
+    columns are averaged within each seed first, and the caption names them.
+
     With --baseline, the cells are differences: from each run, that of the baseline with the same seed, load and so on
-    is subtracted. Where 0 is in the interval, the difference may be chance ("n.s."). The best of a column is in bold,
-    or in asterisks.
+    is subtracted. A difference that may be chance is marked "n.s.". A cell is in bold, or in asterisks, where it is
+    better than each other cell of its column by more than chance.
 
     Of a study that is named by its file, the runs are those of the file as it is now, in NAME.runs.
 

@@ -78,3 +78,9 @@ __all__ = [
     "window",
     "workload_json",
 ]
+
+def missing_walltimes(w):
+    return sum(w.record(n).walltime is None for n in range(len(w)))
+def walltimes_sentence(a, b):
+    return f"{a} of {b} jobs have no requested time"
+Workload.dependent = 0

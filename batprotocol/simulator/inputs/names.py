@@ -57,6 +57,7 @@ def named_workload(
     corrected: bool = False,
     lazy: bool = False,
     kept: MutableMapping[Any, Workload] | None = None,
+    hosts=None,
 ) -> Workload:
     """The workload that a text names, as on the command line.
 
@@ -202,6 +203,9 @@ FILE_WORDS: Final[Mapping[str, Word]] = {
     "period": Word("SECONDS", float, "What counts as a week, for weeks; 604800 unless told otherwise."),
     "seed": _CHANCE,
     "load": Word("FACTOR", float, "By how much faster jobs come.", "scaled_load"),
+    "offered-load": Word("X", float, "The offered load."),
+    "estimates": Word("exact", str, "Exact."),
+    "estimate-factor": Word("F", float, "Estimate factor."),
     **_WALLTIMES,
 }
 """What may be said of a file, in the order in which it is done."""

@@ -2,12 +2,12 @@
 
 `observing` has the values that a simulation reports while it runs, and who takes them: `files` writes Batsim's result
 files, `statistics` (with `series` and `precise` numbers) keeps the numbers worth having, `metrics` has those of the
-field, under the names of a `catalogue`, and `result` tells them in the end, in `words`, in a `summary` with charts, and
+field, under the names of a `catalogue`, `own` those that users define, and `result` tells them in the end, in `words`, in a `summary` with charts, and
 in the `frames` of other libraries.
 """
 
 from batprotocol.simulator.results.catalogue import METRICS, Metric, metric_named
-from batprotocol.simulator.results.files import ResultFiles, read_jobs, write_real_execution
+from batprotocol.simulator.results.files import ResultFiles, read_energy, read_jobs, write_real_execution
 from batprotocol.simulator.results.metrics import (
     TAU,
     Distribution,
@@ -26,7 +26,8 @@ from batprotocol.simulator.results.observing import (
     PStateRow,
     Totals,
 )
-from batprotocol.simulator.results.result import JobRows, Result
+from batprotocol.simulator.results.own import MeasuredRun, OwnMetric, load_metric, metric
+from batprotocol.simulator.results.result import EnergyRows, JobRows, Result
 from batprotocol.simulator.results.statistics import Statistics
 
 __all__ = [
@@ -34,13 +35,16 @@ __all__ = [
     "TAU",
     "Distribution",
     "EnergyRow",
+    "EnergyRows",
     "JobRow",
     "JobRows",
     "MachineStatesRow",
+    "MeasuredRun",
     "Metric",
     "Metrics",
     "Observer",
     "Observers",
+    "OwnMetric",
     "PStateRow",
     "Result",
     "ResultFiles",
@@ -48,9 +52,12 @@ __all__ = [
     "Totals",
     "bounded_slowdown",
     "jain_index",
+    "load_metric",
     "measured",
+    "metric",
     "metric_named",
     "per_processor_bounded_slowdown",
+    "read_energy",
     "read_jobs",
     "write_real_execution",
 ]

@@ -5,6 +5,7 @@ It tells where in a `Metrics` each is, and nothing of how it is computed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any, Final, Literal
 
@@ -12,7 +13,7 @@ import msgspec
 
 from batprotocol.errors import InputError, shown
 
-__all__ = ["CLASSES", "METRICS", "Metric", "flat", "metric_named"]
+__all__ = ["CLASSES", "METRICS", "Metric", "expect_free", "flat", "metric_named"]
 
 CLASSES: Final = ("short narrow", "short wide", "long narrow", "long wide")
 """Those of jobs, by their lengths and sizes, which may be measured apart."""
@@ -54,14 +55,14 @@ _OF_JOBS: Final = (
         "bounded_slowdown",
         "bounded_slowdown",
         "",
-        "max(1, turnaround time / max(run time, tau)), tau = 10 s",
+        "max(1, turnaround time / max(run time, tau)), tau = 10 s if not given",
         _FEITELSON,
     ),
     (
         "per_processor_bounded_slowdown",
         "per_processor_bounded_slowdown",
         "",
-        "max(1, turnaround time / (hosts * max(run time, tau))), tau = 10 s",
+        "max(1, turnaround time / (hosts * max(run time, tau))), tau = 10 s if not given",
         "D. Zotkin and P. J. Keleher, HPDC 1999",
     ),
     (
@@ -83,17 +84,41 @@ _STATISTICS: Final = (
 )
 """Name, label, and what it says."""
 _OF_THE_MACHINE: Final[tuple[tuple[str, str, str, Literal["less", "more"] | None, str, str], ...]] = (
-    ("utilisation", "utilisation", "", "more", "host-seconds of all jobs / (hosts * makespan)", ""),
+    ("utilisation", "utilisation", "", "more", "host-seconds of all jobs / (hosts * measured time)", ""),
     (
         "loss_of_capacity",
         "loss of capacity",
         "",
         "less",
-        "idle host-seconds while jobs were waiting / (hosts * makespan)",
+        "idle host-seconds while jobs were waiting / (hosts * measured time)",
         "Y. Zhang, H. Franke, J. E. Moreira and A. Sivasubramaniam, IPDPS 2000",
     ),
-    ("makespan", "makespan", "s", "less", "last end of a job - first submission", ""),
-    ("throughput", "throughput", "jobs/s", "more", "jobs that ended / makespan", ""),
+    ("makespan", "makespan", "s", "less", "last end of a job - first submission, of the whole run", ""),
+    (
+        "measured_time",
+        "measured time",
+        "s",
+        None,
+        "the makespan; with a warm-up or a cool-down, the time between them",
+        "",
+    ),
+    ("throughput", "throughput", "jobs/s", "more", "jobs that ended / measured time", ""),
+    (
+        "offered_load",
+        "offered load",
+        "",
+        None,
+        "host-seconds of the jobs / (hosts * (last submission - first submission)); above 1, nothing is steady",
+        "",
+    ),
+    (
+        "waiting_at_end",
+        "share waiting at the last submission",
+        "",
+        "less",
+        "jobs that still waited when the last one was submitted / jobs; above 0.1, the queue grew to the end",
+        "",
+    ),
     (
         "fairness",
         "fairness",
@@ -102,7 +127,7 @@ _OF_THE_MACHINE: Final[tuple[tuple[str, str, str, Literal["less", "more"] | None
         "Jain's index over users' mean bounded slowdowns: sum(x)^2 / (n * sum(x^2)); where users are known",
         "R. K. Jain, D.-M. W. Chiu and W. R. Hawe, DEC-TR-301, 1984",
     ),
-    ("consumed_joules", "energy", "J", "less", "energy of all hosts, where it is measured", ""),
+    ("consumed_joules", "energy", "J", "less", "energy of all hosts in the measured time, where it is measured", ""),
     ("nb_jobs", "jobs that ran", "", None, "jobs that ran", ""),
     ("nb_rejected", "rejected jobs", "", "less", "jobs that were rejected", ""),
 )
@@ -145,11 +170,26 @@ def flat(metrics: Any) -> dict[str, float]:
             value = get(part)
             if value is not None and value == value:  # no NaN
                 found[prefix + name] = float(value)
+        found.update((prefix + name, value) for name, value in part.own.items())
     return found
 
 
-def metric_named(name: str) -> Metric:
+def expect_free(name: str) -> None:
+    """No metric, and none of a class of jobs, has this name.
+
+    Raises:
+        InputError: one has it.
+    """
+    if name in METRICS or any(name.removeprefix(prefix) in METRICS for prefix in _PREFIXES):
+        raise InputError(f"{shown(name)} is the name of a metric of this library: choose another one")
+
+
+def metric_named(name: str | Metric, own: Mapping[str, Metric] = {}) -> Metric:
     """What a flat name stands for, also one of a class of jobs.
+
+    Args:
+        name: the name; `FILE.py:FUNCTION` of a metric of one's own; or a metric, which stands for itself.
+        own: metrics that are known beside those of `METRICS`, by their names.
 
     Raises:
         InputError: there is no such metric; with the names that are spelled or labelled alike.
@@ -157,17 +197,26 @@ def metric_named(name: str) -> Metric:
     >>> metric_named("short_wide_mean_waiting_time").label_with_unit
     'mean waiting time, short wide jobs [s]'
     """
-    known = METRICS.get(name)
+    if isinstance(name, Metric):
+        return name
+    metrics = {**METRICS, **own}
+    known = metrics.get(name)
     if known is not None:
         return known
     for prefix, jobs in _PREFIXES.items():
-        whole = METRICS.get(name.removeprefix(prefix)) if name.startswith(prefix) else None
+        whole = metrics.get(name.removeprefix(prefix)) if name.startswith(prefix) else None
         if whole is not None:
-            told = f"{whole.definition}; of {jobs} jobs only"
-            return msgspec.structs.replace(whole, name=name, label=f"{whole.label}, {jobs} jobs", definition=told)
+            definition = f"{whole.definition}; of {jobs} jobs only"
+            return msgspec.structs.replace(
+                whole, name=name, label=f"{whole.label}, {jobs} jobs", definition=definition
+            )
+    if ":" in name:
+        from batprotocol.simulator.results.own import load_metric  # it imports this module
+
+        return load_metric(name)
     from difflib import get_close_matches
 
-    near = get_close_matches(name, METRICS, n=3, cutoff=0.6)
-    near = near or [each for each, metric in METRICS.items() if name in metric.label.split()][:3]  # `energy`
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    raise InputError(f"there is no metric {shown(name)}{hint}")
+    near = get_close_matches(name, metrics, n=3, cutoff=0.6)
+    near = near or [each for each, metric in metrics.items() if name in metric.label.split()][:3]  # `energy`
+    hint = f"did you mean {' or '.join(near)}?" if near else "one of your own is named FILE.py:FUNCTION"
+    raise InputError(f"there is no metric {shown(name)}; {hint}")

@@ -25,7 +25,7 @@ from batprotocol.simulator.results.observing import (
 from batprotocol.simulator.results.precise import slowdown
 from batprotocol.simulator.results.statistics import Statistics
 
-__all__ = ["ResultFiles", "read_jobs", "write_real_execution"]
+__all__ = ["ResultFiles", "read_energy", "read_jobs", "write_real_execution"]
 
 _JOBS: Final = (
     "job_id,workload_name,profile,submission_time,requested_number_of_resources,requested_time,success,final_state,"
@@ -264,6 +264,27 @@ def read_jobs(path: str | os.PathLike[str]) -> Iterator[JobRow]:
             raise
         except (ValueError, KeyError, TypeError, csv.Error) as error:
             raise InputError(f"it is no jobs.csv: {error}", file=name, line=rows.line_num or None) from None
+
+
+def read_energy(path: str | os.PathLike[str]) -> list[tuple[float, float]]:
+    """The energy of all hosts over time, of a consumed_energy.csv: times, in seconds, and joules.
+
+    Raises:
+        OSError: the file cannot be read.
+        InputError: the file is not a consumed_energy.csv; with the line.
+    """
+    name = os.fspath(path)
+    with open(path, encoding="utf-8") as file:
+        if file.readline().rstrip("\n") != _CONSUMED_ENERGY:
+            raise InputError("it is not a consumed_energy.csv: it has other columns", file=name, line=1)
+        found = []
+        for number, line in enumerate(file, 2):
+            try:
+                time, joules, _ = line.split(",", 2)
+                found.append((float(time), float(joules)))
+            except ValueError:
+                raise InputError("it is not a consumed_energy.csv", file=name, line=number) from None
+    return found
 
 
 def _job(row: dict[str, str]) -> JobRow:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
 from batprotocol.model import FinalJobState
 from batprotocol.simulator.results import frames
-from batprotocol.simulator.results.files import read_jobs
+from batprotocol.simulator.results.files import read_energy, read_jobs
 from batprotocol.simulator.results.metrics import TAU, Metrics, measured
-from batprotocol.simulator.results.observing import JobRow, Observer, Totals
+from batprotocol.simulator.results.observing import EnergyRow, JobRow, Observer, Totals
+from batprotocol.simulator.results.own import OwnMetric
 from batprotocol.simulator.results.statistics import Statistics
 from batprotocol.simulator.results.words import duration, joules, ratio
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from batprotocol.simulator.results.summary import Summary
 
-__all__ = ["JobRows", "Result"]
+__all__ = ["EnergyRows", "JobRows", "Result"]
 
 _WORDS = (
     (FinalJobState.COMPLETED_SUCCESSFULLY, "succeeded"),
@@ -42,6 +43,16 @@ class JobRows(Observer):
         self.rows.append(row)
 
 
+class EnergyRows(Observer):
+    """Keeps the energy of all hosts over time in memory, as times, in seconds, and joules."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[float, float]] = []
+
+    def energy_read(self, row: EnergyRow) -> None:
+        self.rows.append((row.time, row.energy))
+
+
 class Result:
     """What a simulation that is over came to. `print(result)` tells it in a few lines, `result.summary()` with charts.
 
@@ -52,6 +63,7 @@ class Result:
         hosts: how many computation hosts the platform has.
         energy: whether energy was measured.
         rows: the rows of the jobs, or the prefix of the result files that hold them.
+        joules: the energy of all hosts over time, where it was measured and is not in result files.
         was_stopped: whether the decision component stopped it before all jobs had ended.
     """
 
@@ -62,10 +74,12 @@ class Result:
         hosts: int,
         energy: bool = False,
         rows: Iterable[JobRow] | str = (),
+        joules: Sequence[tuple[float, float]] = (),
         was_stopped: bool = False,
     ) -> None:
         self._statistics = statistics
         self._rows = rows
+        self._joules = joules
         self.host_count = hosts
         """How many computation hosts the platform has."""
         self.measured_energy = energy
@@ -157,6 +171,7 @@ class Result:
         long: float | None = None,
         warm_up: float = 0.0,
         cool_down: float = 0.0,
+        own: Sequence[OwnMetric | Callable[..., object]] = (),
     ) -> Metrics:
         """The metrics of the field, of all jobs that ran; it goes through `jobs` once.
 
@@ -167,21 +182,31 @@ class Result:
             long: with `wide`: measure long jobs, which ran for more seconds than this, and short ones apart, too.
             warm_up: the share of the time of submissions that is left out at its beginning, in [0, 1), see `measured`.
             cool_down: likewise, at its end.
+            own: metrics of one's own, see `metric`.
 
         Raises:
-            InputError: an argument is out of its range.
+            InputError: an argument is out of its range, or a metric of one's own cannot be computed.
         """
+        window = bool(warm_up or cool_down) and self.measured_energy
         return measured(
             self.jobs,
             self.host_count,
             tau=tau,
             users=users,
             consumed_joules=self.consumed_joules,
+            energy=self.energy_over_time() if window else None,
             wide=wide,
             long=long,
             warm_up=warm_up,
             cool_down=cool_down,
+            own=own,
         )
+
+    def energy_over_time(self) -> Sequence[tuple[float, float]]:
+        """The energy of all hosts, in joules since it was first measured, and when; empty where it was not measured."""
+        if isinstance(self._rows, str) and self.measured_energy:
+            return read_energy(f"{self._rows}consumed_energy.csv")
+        return self._joules
 
     @property
     def utilisation(self) -> float:

@@ -57,7 +57,7 @@ def interval(
         raise InputError(f"{expected}, got {shown((confidence, resamples))}")
     if not all(map(math.isfinite, values)):
         raise InputError(f"expected finite numbers, got {shown(list(values))}")
-    if len(values) < 2:
+    if len(values) < 3:
         return None
     if min(values) == max(values):
         return values[0], values[0]
@@ -143,3 +143,23 @@ def _numpy() -> Any:
     except ImportError:
         return None
     return numpy
+
+
+def p_value(values, *, resamples=RESAMPLES, seed=0):
+    if len(values) < 3:
+        return None
+    if min(values) == max(values):
+        return 1.0 if values[0] == 0 else 0.0
+    means = _means(values, resamples, seed)
+    below = sum(m < 0 for m in means) / len(means)
+    return min(1.0, 2 * min(below, 1 - below))
+
+
+def holm(p_values):
+    known = sorted((p, n) for n, p in enumerate(p_values) if p is not None)
+    found = list(p_values)
+    least = 0.0
+    for place, (p, n) in enumerate(known):
+        least = max(least, min(1.0, p * (len(known) - place)))
+        found[n] = least
+    return found

@@ -12,13 +12,14 @@ from typing import Any, Final, Protocol, TypeVar
 import msgspec
 
 from batprotocol.errors import InputError, shown
-from batprotocol.simulator import JobRow, metric_named
+from batprotocol.simulator import JobRow, Metric, metric_named
 
 __all__ = [
     "ABSENT",
     "PlainRow",
     "ResultRow",
     "axes_of",
+    "axis_label",
     "expect_axis",
     "expect_metric",
     "label",
@@ -27,6 +28,8 @@ __all__ = [
     "value_of",
 ]
 
+_BOUNDED: Final = "bounded_slowdown"
+_FACTOR: Final = "load (compression of arrivals)"
 ABSENT: Final = "-"
 """The label of an axis that a row has not."""
 
@@ -183,13 +186,24 @@ def select_one(rows: Iterable[_Row], where: Mapping[str, Iterable[object]]) -> _
     raise InputError(f"there are {len(found):,} runs{f' with {told}' if told else ''}{hint}")
 
 
-def expect_metric(rows: Iterable[ResultRow], name: str) -> str:
-    """The name of a metric that at least one of the rows has.
+def expect_metric(rows: Sequence[ResultRow], name: str | Metric) -> Metric:
+    """A metric that at least one of the rows has, as these rows measured it.
 
     Raises:
         InputError: there is no such metric, or no row has it.
     """
-    if not any(name in row.metrics for row in rows):
-        metric_named(name)
-        raise InputError(f"no run has {name}")
-    return name
+    own = {each.name: each for row in rows for each in getattr(row, "own_metrics", ())}
+    found = metric_named(name, own)
+    if not any(found.name in row.metrics for row in rows):
+        raise InputError(f"no run has {found.name}")
+    taus = {getattr(row, "tau", None) for row in rows}
+    if len(taus) == 1 and _BOUNDED in found.name and (tau := taus.pop()) is not None:
+        return msgspec.structs.replace(found, label=f"{found.label}, tau = {tau:g} s")
+    return found
+
+
+def axis_label(rows: Iterable[ResultRow], axis: str) -> str:
+    """What tables and plots call an axis: the load of a log is a factor, by which its arrivals are compressed."""
+    if axis == "load" and all(getattr(row, "is_model", None) is False for row in rows):
+        return _FACTOR
+    return axis
