@@ -113,9 +113,18 @@ class Groups:
         return _sample([list(found.values()) for found in draws.values()])
 
     def differences(self, row: str, other: str, column: str | None, metric: str) -> Sample:
-        """From each run of a cell, the run of another row is subtracted that is alike on all axes that both have."""
+        """From each run of a cell, the run of another row is subtracted that is alike on all axes that both have.
+
+        Where all runs of a cell have one value on an axis, and all of the other another one, that belongs to the rows:
+        rows by a parameter of one scheduler can be compared with another scheduler, which has no such parameter.
+        """
         ones, others = self._cells.get((row, column), []), self._cells.get((other, column), [])
-        common = sorted({axis for rest, _ in ones for axis in rest} & {axis for rest, _ in others for axis in rest})
+        on, on_others = (_labels(found) for found in (ones, others))
+        common = [
+            axis
+            for axis in sorted(on.keys() & on_others.keys())
+            if axis in self._draws or len(on[axis] | on_others[axis]) != 2 or on[axis] & on_others[axis]
+        ]
         one, another = (_by_place(found, common, metric) for found in (ones, others))
         draws: dict[tuple[str, ...], list[_Result]] = {}
         for place in dict.fromkeys([*one, *another]):
@@ -139,6 +148,15 @@ class Groups:
 
     def _draw(self, rest: Mapping[str, str]) -> tuple[str, ...]:
         return tuple(rest.get(axis, "") for axis in self._draws)
+
+
+def _labels(found: Iterable[tuple[dict[str, str], ResultRow]]) -> dict[str, set[str]]:
+    """The labels that some rows have on each axis."""
+    labels: dict[str, set[str]] = {}
+    for rest, _ in found:
+        for axis, each in rest.items():
+            labels.setdefault(axis, set()).add(each)
+    return labels
 
 
 def _by_place(

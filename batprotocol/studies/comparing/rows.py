@@ -124,6 +124,8 @@ def value_of(axes: Mapping[str, Sequence[str]], axis: str, given: object) -> str
     '1'
     """
     labels, wanted = axes[expect_axis(axes, axis)], label(given)
+    if wanted == ABSENT:
+        return ABSENT
     for each in (wanted, label(_number(wanted))):
         if each in labels:
             return each

@@ -36,6 +36,7 @@ CREATE TABLE IF NOT EXISTS measures (measure TEXT PRIMARY KEY, description TEXT 
 CREATE TABLE IF NOT EXISTS wanted (
     axes TEXT PRIMARY KEY, key TEXT NOT NULL, measure TEXT NOT NULL, place INTEGER NOT NULL
 ) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS wanted_keys ON wanted (key);
 """
 
 _UPDATE: Final = """
@@ -197,9 +198,13 @@ class Index:
             self._database.executemany("DELETE FROM measured WHERE key = ?", gone)
 
     def want(self, runs: Iterable[tuple[Any, str, str]]) -> None:
-        """A study wants these: axes, and the keys of the runs and measures that are there now."""
+        """A study wants these: axes, and the keys of the runs and measures that are there now.
+
+        A run that was wanted at other places of the axes, or measured in another way, is there once all the same.
+        """
         rows = [(_text(axes), key, measure, place) for place, (axes, key, measure) in enumerate(runs)]
         with self._telling(), self._writing():
+            self._database.executemany("DELETE FROM wanted WHERE key = ?", {(row[1],) for row in rows})
             self._database.executemany("INSERT OR REPLACE INTO wanted VALUES (?, ?, ?, ?)", rows)
 
     def wanted(self) -> list[Wanted]:
