@@ -62,6 +62,16 @@ def agree(ours: Distribution, values: np.ndarray) -> None:
     assert [getattr(ours, name) for name in ours.__struct_fields__] == pytest.approx(expected, rel=1e-12)
 
 
+def steady(ours: Metrics, table: np.ndarray, hosts: int) -> None:
+    """Compare what says whether anything is steady, of the measured jobs."""
+    submission, start, finish, size = table.T
+    span = submission.max() - submission.min()
+    expected = (size * (finish - start)).sum() / (hosts * span) if span else math.nan
+    assert ours.offered_load == pytest.approx(expected, nan_ok=True)
+    late = (submission < submission.max()) & (start > submission.max())
+    assert ours.waiting_at_end == pytest.approx(late.mean())
+
+
 def with_numpy(ours: Metrics, table: np.ndarray, hosts: int, tau: float) -> None:
     """Compare with a table of submissions, starts, finishes and hosts."""
     submission, start, finish, size = table.T
@@ -72,8 +82,9 @@ def with_numpy(ours: Metrics, table: np.ndarray, hosts: int, tau: float) -> None
     agree(ours.bounded_slowdown, np.maximum(1, turnaround / np.maximum(runtime, tau)))
     agree(ours.per_processor_bounded_slowdown, np.maximum(1, turnaround / (size * np.maximum(runtime, tau))))
     makespan = finish.max() - submission.min()
-    assert ours.makespan == pytest.approx(makespan)
+    assert ours.makespan == ours.measured_time == pytest.approx(makespan)
     assert ours.throughput == pytest.approx(len(table) / makespan)
+    steady(ours, table, hosts)
     assert ours.utilisation == pytest.approx((size * runtime).sum() / (hosts * makespan))
     times = np.unique(np.concatenate([submission, start, finish]))
     middles = (times[:-1] + times[1:]) / 2
@@ -185,11 +196,15 @@ def test_parts_left_out(rows: list[JobRow], hosts: int, warm_up: float, cool_dow
     assert ours.nb_jobs == kept.sum()
     agree(ours.waiting, (start - submission)[kept])
     agree(ours.bounded_slowdown, np.maximum(1, (finish - submission) / np.maximum(finish - start, 10))[kept])
+    assert ours.makespan == pytest.approx(finish.max() - submission.min())
     if not kept.any():
+        assert math.isnan(ours.offered_load)
+        assert math.isnan(ours.waiting_at_end)
         return
+    steady(ours, table[kept], hosts)
     begin = begin if warm_up else submission[kept].min()
     end = end if cool_down else finish[kept].max()
-    assert ours.makespan == pytest.approx(end - begin)
+    assert ours.measured_time == pytest.approx(end - begin)
     if end - begin <= 1e-9:
         return
     assert ours.throughput == pytest.approx(((finish > begin) & (finish <= end)).sum() / (end - begin))
@@ -218,14 +233,15 @@ def test_rejected_jobs_are_left_out_too() -> None:
     ]
     rows = [row(0, 10, 0, 1, 1), row(1, 60, 0, 1, 1)]
     ours = measured([*rejected, *rows], 4, warm_up=0.2, cool_down=0.2)
-    assert (ours.nb_jobs, ours.nb_rejected, ours.makespan) == (1, 1, pytest.approx(60.0))
+    assert (ours.nb_jobs, ours.nb_rejected, ours.measured_time) == (1, 1, pytest.approx(60.0))
+    assert ours.makespan == pytest.approx(51.0)
 
 
 def test_classes_are_measured_in_the_same_time() -> None:
     rows = [row(number, 10.0 * number, 5.0, 20.0, 1 + number % 4) for number in range(11)]
     ours = measured(rows, 8, warm_up=0.25, cool_down=0.25, wide=2, long=50.0)
     assert ours.classes["short narrow"].nb_jobs + ours.classes["short wide"].nb_jobs == ours.nb_jobs == 5
-    assert {part.makespan for part in ours.classes.values()} == {ours.makespan}
+    assert {part.measured_time for part in ours.classes.values()} == {ours.measured_time}
     assert sum(part.utilisation for part in ours.classes.values()) == pytest.approx(ours.utilisation)
 
 
@@ -251,10 +267,21 @@ def test_each_metric_has_a_flat_name() -> None:
         "utilisation",
         "loss_of_capacity",
         "makespan",
+        "measured_time",
         "throughput",
         "nb_jobs",
         "nb_rejected",
     }
+
+
+def test_a_queue_that_grows_to_the_end() -> None:
+    """A job a second for two seconds of work each, on one host: twice what it can do."""
+    rows = [row(number, float(number), float(number), 2.0, 1) for number in range(101)]
+    ours = measured(rows, 1)
+    assert ours.offered_load == pytest.approx(2 * 101 / 100)
+    assert ours.waiting_at_end == pytest.approx(49 / 101)
+    assert measured(rows, 4, warm_up=0.5).offered_load == pytest.approx(2 * 51 / (4 * 50))
+    assert measured(rows, 4, warm_up=0.5).waiting_at_end == pytest.approx(49 / 51)
 
 
 def test_no_metric_is_forgotten() -> None:

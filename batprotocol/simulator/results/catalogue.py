@@ -83,17 +83,41 @@ _STATISTICS: Final = (
 )
 """Name, label, and what it says."""
 _OF_THE_MACHINE: Final[tuple[tuple[str, str, str, Literal["less", "more"] | None, str, str], ...]] = (
-    ("utilisation", "utilisation", "", "more", "host-seconds of all jobs / (hosts * makespan)", ""),
+    ("utilisation", "utilisation", "", "more", "host-seconds of all jobs / (hosts * measured time)", ""),
     (
         "loss_of_capacity",
         "loss of capacity",
         "",
         "less",
-        "idle host-seconds while jobs were waiting / (hosts * makespan)",
+        "idle host-seconds while jobs were waiting / (hosts * measured time)",
         "Y. Zhang, H. Franke, J. E. Moreira and A. Sivasubramaniam, IPDPS 2000",
     ),
-    ("makespan", "makespan", "s", "less", "last end of a job - first submission", ""),
-    ("throughput", "throughput", "jobs/s", "more", "jobs that ended / makespan", ""),
+    ("makespan", "makespan", "s", "less", "last end of a job - first submission, of the whole run", ""),
+    (
+        "measured_time",
+        "measured time",
+        "s",
+        None,
+        "the makespan, or what a warm-up and cool-down leave of it",
+        "",
+    ),
+    ("throughput", "throughput", "jobs/s", "more", "jobs that ended / measured time", ""),
+    (
+        "offered_load",
+        "offered load",
+        "",
+        None,
+        "host-seconds of the measured jobs / (hosts * (last - first submission of these))",
+        "",
+    ),
+    (
+        "waiting_at_end",
+        "share waiting at the last submission",
+        "",
+        "less",
+        "measured jobs submitted before, and started after, the last submission of these / measured jobs",
+        "",
+    ),
     (
         "fairness",
         "fairness",

@@ -83,11 +83,16 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
         per_processor_bounded_slowdown: `max(1, turnaround / (hosts * max(run time, tau)))`: a job that runs on many
             hosts has done more work in its time (Zotkin and Keleher, HPDC 1999).
         tau: that of both, in seconds.
-        utilisation: host-seconds of all jobs / (hosts * makespan); above 1 where jobs share hosts.
-        loss_of_capacity: idle host-seconds while jobs were waiting / (hosts * makespan): what fragmentation, and a
+        utilisation: host-seconds of all jobs / (hosts * measured time); above 1 where jobs share hosts.
+        loss_of_capacity: idle host-seconds while jobs were waiting / (hosts * measured time): what fragmentation, and a
             scheduler that waits, cost (Zhang, Franke, Moreira and Sivasubramaniam, IPDPS 2000).
-        makespan: seconds from the first submission to the last end; with a warm-up or cool-down, those in between.
-        throughput: jobs that ended a second of makespan.
+        makespan: seconds from the first submission to the last end of the whole run, whatever is left out.
+        measured_time: how many seconds are measured: the makespan, or what a warm-up and cool-down leave of it.
+        throughput: jobs that ended a second of the measured time.
+        offered_load: host-seconds of the measured jobs / (hosts * time from their first to their last submission): what
+            was asked of the machine, whatever the scheduler did; NaN where all were submitted at once.
+        waiting_at_end: the share of the measured jobs that were submitted before the last of them and started after
+            that was submitted: what the queue had grown to; NaN without any job.
         fairness: Jain's index over users' mean bounded slowdowns: 1 if all are equal, 1/n if one of n users has it all
             (Jain, Chiu and Hawe, 1984); None where users are not known.
         consumed_joules: the energy of all hosts; None where it was not measured.
@@ -105,7 +110,10 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
     utilisation: float
     loss_of_capacity: float
     makespan: float
+    measured_time: float
     throughput: float
+    offered_load: float
+    waiting_at_end: float
     fairness: float | None = None
     consumed_joules: float | None = None
     classes: Mapping[str, Metrics] = {}
@@ -162,8 +170,9 @@ def measured(
     """The metrics of these rows of jobs.csv.
 
     With a warm-up or a cool-down, only the jobs that are submitted in between count. What is of the machine
-    (utilisation, loss of capacity, throughput) is that of all jobs in that time, which the makespan is, then. These are
-    shares, so that a workload is cut at the same jobs whatever its load. Energy is that of the whole simulation.
+    (utilisation, loss of capacity, throughput) is that of all jobs in the time in between, the measured time. These are
+    shares, so that a workload is cut at the same jobs whatever its load. The makespan and the energy are those of the
+    whole run.
 
     Args:
         rows: of jobs that ended or were rejected, in any order.
@@ -259,8 +268,9 @@ def _of(
     """The metrics of these jobs, on a machine where those that are `running` ran, too."""
     bounded = [bounded_slowdown(job.turnaround, job.runtime, tau) for job in jobs]
     begin, end = time.of(jobs)
-    makespan = end - begin
-    capacity = hosts * makespan
+    duration = end - begin
+    capacity = hosts * duration
+    first, last = _Time(None, None).of(running)
 
     def over(value: Callable[[JobTimes], float]) -> Distribution:
         return Distribution.of(map(value, jobs))
@@ -280,12 +290,28 @@ def _of(
         tau=tau,
         utilisation=math.fsum(job.hosts * job.runtime for job in inside) / capacity if capacity else 0.0,
         loss_of_capacity=_lost(inside, hosts) / capacity if capacity else 0.0,
-        makespan=makespan,
-        throughput=ended / makespan if makespan else 0.0,
+        makespan=last - first,
+        measured_time=duration,
+        throughput=ended / duration if duration else 0.0,
+        offered_load=_offered(jobs, hosts),
+        waiting_at_end=_waiting_at_end(jobs),
         fairness=None if users is None else _fairness(jobs, bounded, users),
         consumed_joules=consumed_joules,
         classes=classes,
     )
+
+
+def _offered(jobs: Sequence[JobTimes], hosts: int) -> float:
+    """The host-seconds that jobs take, as a share of what there is while they are submitted."""
+    submissions = [job.submission for job in jobs]
+    span = max(submissions) - min(submissions) if submissions else 0.0
+    return math.fsum(job.hosts * job.runtime for job in jobs) / (hosts * span) if span > 0 else math.nan
+
+
+def _waiting_at_end(jobs: Sequence[JobTimes]) -> float:
+    """The share of the jobs that have been waiting for some time when the last one is submitted."""
+    last = max((job.submission for job in jobs), default=math.nan)
+    return sum(job.submission < last < job.start for job in jobs) / len(jobs) if jobs else math.nan
 
 
 def _lost(jobs: Sequence[JobTimes], hosts: int) -> float:
