@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from batprotocol.edc import Scheduler
 from batprotocol.errors import InputError
-from batprotocol.model import FinalJobState
+from batprotocol.model import FinalJobState, JobSubmittedEvent, ParallelTaskHomogeneousProfile
 from batprotocol.policies import Policy
 from batprotocol.simulator import (
     EXAMPLE_PLATFORM,
@@ -23,8 +24,13 @@ from batprotocol.simulator import (
     METRICS,
     JobRow,
     Metrics,
+    Platform,
+    StaticJob,
+    Watts,
+    Workload,
     measured,
     metric_named,
+    read_energy,
     read_jobs,
     simulate,
 )
@@ -235,6 +241,60 @@ def test_rejected_jobs_are_left_out_too() -> None:
     ours = measured([*rejected, *rows], 4, warm_up=0.2, cool_down=0.2)
     assert (ours.nb_jobs, ours.nb_rejected, ours.measured_time) == (1, 1, pytest.approx(60.0))
     assert ours.makespan == pytest.approx(51.0)
+
+
+class AtOnce(Scheduler):
+    def on_job_submitted(self, event: JobSubmittedEvent) -> None:
+        self.reply.add_execute_job(event.job_id, str(int(event.job_id.partition("!")[2]) % 4))
+
+
+@pytest.mark.parametrize("parts", [{"warm_up": 0.3}, {"cool_down": 0.4}, {"warm_up": 0.25, "cool_down": 0.25}])
+def test_energy_is_that_of_the_measured_time(parts: dict[str, float], tmp_path: Path) -> None:
+    """All hosts draw 100 W, and 150 W more where a job runs: that is what the utilisation says, too."""
+    platform = Platform.homogeneous(4, watts=Watts(idle=100.0, epsilon=110.0, max=250.0))
+    profile = ParallelTaskHomogeneousProfile(1e9 * 7, 0.0)
+    workload = Workload([StaticJob(str(number), 2.0 + 3.0 * number, 1, profile) for number in range(20)])
+    result = simulate(platform, workload, AtOnce(), energy=True)
+    ours = result.metrics(**parts)  # type: ignore[arg-type]
+    expected = 4 * (100.0 + 150.0 * ours.utilisation) * ours.measured_time
+    assert ours.consumed_joules == pytest.approx(expected, rel=1e-6)
+    assert result.consumed_joules is not None
+    assert 0 < ours.consumed_joules < 0.9 * result.consumed_joules == 0.9 * (result.metrics().consumed_joules or 0)
+    written = simulate(platform, workload, AtOnce(), energy=True, output=f"{tmp_path}/out_")
+    assert written.metrics(**parts).consumed_joules == pytest.approx(expected, rel=1e-6)  # type: ignore[arg-type]
+    again = measured(
+        read_jobs(tmp_path / "out_jobs.csv"), 4, energy=read_energy(tmp_path / "out_consumed_energy.csv"), **parts
+    )
+    assert again.consumed_joules == pytest.approx(expected, rel=1e-6)
+    assert simulate(platform, workload, AtOnce()).metrics(**parts).consumed_joules is None  # type: ignore[arg-type]
+
+
+def test_energy_that_is_not_known_to_the_end() -> None:
+    rows = [row(number, 10.0 * number, 0.0, 5.0, 1) for number in range(11)]
+    points = [(20.0, 200.0), (20.0, 200.0), (60.0, 1000.0), (80.0, 1400.0)]
+    half = measured(rows, 4, warm_up=0.1, cool_down=0.5, energy=points, consumed_joules=1500.0)
+    assert half.consumed_joules == pytest.approx(800.0 - 100.0)
+    assert measured(rows, 4, warm_up=0.1, cool_down=0.1, energy=points).consumed_joules is None
+    assert measured(rows, 4, warm_up=0.1, consumed_joules=1500.0).consumed_joules is None
+    assert measured(rows, 4, energy=points, consumed_joules=1500.0).consumed_joules == 1500.0
+
+
+WRONG_ENERGY = [
+    ("", "it is no consumed_energy.csv: it does not begin with time,energy"),
+    ("time,joules\n", "it does not begin with time,energy"),
+    ("time,energy,event_type,wattmin,epower\n1,x,s,0,NA\n", "consumed_energy.csv:2: .*could not convert"),
+    ("time,energy,event_type,wattmin,epower\n1\n", "consumed_energy.csv:2: "),
+    ("time,energy,event_type,wattmin,epower\n1,nan,s,0,NA\n", "consumed_energy.csv:2: .*expected a time"),
+    ("time,energy,event_type,wattmin,epower\n2,1,s,0,NA\n1,2,e,0,NA\n", "consumed_energy.csv:3: .*before the last"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), WRONG_ENERGY)
+def test_what_holds_no_energy_is_refused(text: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "consumed_energy.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_energy(path)
 
 
 def test_classes_are_measured_in_the_same_time() -> None:

@@ -7,7 +7,7 @@ in the `frames` of other libraries.
 """
 
 from batprotocol.simulator.results.catalogue import METRICS, Metric, metric_named
-from batprotocol.simulator.results.files import ResultFiles, read_jobs, write_real_execution
+from batprotocol.simulator.results.files import ResultFiles, read_energy, read_jobs, write_real_execution
 from batprotocol.simulator.results.metrics import (
     TAU,
     Distribution,
@@ -26,13 +26,14 @@ from batprotocol.simulator.results.observing import (
     PStateRow,
     Totals,
 )
-from batprotocol.simulator.results.result import JobRows, Result
+from batprotocol.simulator.results.result import EnergyPoints, JobRows, Result
 from batprotocol.simulator.results.statistics import Statistics
 
 __all__ = [
     "METRICS",
     "TAU",
     "Distribution",
+    "EnergyPoints",
     "EnergyRow",
     "JobRow",
     "JobRows",
@@ -51,6 +52,7 @@ __all__ = [
     "measured",
     "metric_named",
     "per_processor_bounded_slowdown",
+    "read_energy",
     "read_jobs",
     "write_real_execution",
 ]

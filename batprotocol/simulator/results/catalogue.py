@@ -126,7 +126,7 @@ _OF_THE_MACHINE: Final[tuple[tuple[str, str, str, Literal["less", "more"] | None
         "Jain's index over users' mean bounded slowdowns: sum(x)^2 / (n * sum(x^2)); where users are known",
         "R. K. Jain, D.-M. W. Chiu and W. R. Hawe, DEC-TR-301, 1984",
     ),
-    ("consumed_joules", "energy", "J", "less", "energy of all hosts, where it is measured", ""),
+    ("consumed_joules", "energy", "J", "less", "energy of all hosts in the measured time, where that is known", ""),
     ("nb_jobs", "jobs that ran", "", None, "jobs that ran", ""),
     ("nb_rejected", "rejected jobs", "", "less", "jobs that were rejected", ""),
 )

@@ -6,7 +6,9 @@ Each has its definition and source where it stands. All are over the jobs that r
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 import msgspec
@@ -95,7 +97,7 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
             that was submitted: what the queue had grown to; NaN without any job.
         fairness: Jain's index over users' mean bounded slowdowns: 1 if all are equal, 1/n if one of n users has it all
             (Jain, Chiu and Hawe, 1984); None where users are not known.
-        consumed_joules: the energy of all hosts; None where it was not measured.
+        consumed_joules: the energy of all hosts in the measured time, in joules; None where it is not known.
         classes: the same for the jobs of each class, by its name; empty unless asked for.
     """
 
@@ -162,6 +164,7 @@ def measured(
     tau: float = TAU,
     users: Mapping[str, object] | None = None,
     consumed_joules: float | None = None,
+    energy: Iterable[tuple[float, float]] | None = None,
     wide: int | None = None,
     long: float | None = None,
     warm_up: float = 0.0,
@@ -171,15 +174,17 @@ def measured(
 
     With a warm-up or a cool-down, only the jobs that are submitted in between count. What is of the machine
     (utilisation, loss of capacity, throughput) is that of all jobs in the time in between, the measured time. These are
-    shares, so that a workload is cut at the same jobs whatever its load. The makespan and the energy are those of the
-    whole run.
+    shares, so that a workload is cut at the same jobs whatever its load. The makespan is that of the whole run.
 
     Args:
         rows: of jobs that ended or were rejected, in any order.
         hosts: how many computation hosts there are, > 0.
         tau: see `Metrics`, in seconds, > 0.
         users: who submitted each job, by its full name (`w0!1`), for fairness; None if that is not known.
-        consumed_joules: the energy of all hosts.
+        consumed_joules: the energy of all hosts in the whole run: what is told without a warm-up and a cool-down.
+        energy: the energy of all hosts over time: times in seconds, which do not go back, and the joules since time 0,
+            such as those of `read_energy`. In between, it grows evenly. With a warm-up or a cool-down, the energy of
+            the measured time is known from these only, and only if they reach to its end.
         wide: jobs on more hosts than this are wide, the others narrow. With `long`, the jobs of each of the four
             classes are measured, too: "short narrow", "short wide", "long narrow", "long wide".
         long: jobs that ran for more seconds than this are long, the others short.
@@ -215,7 +220,8 @@ def measured(
             chosen = [job for job in part if time.has(job.submission)]
             classes[name] = _of(chosen, part, time, hosts, tau, users, 0, None, {})
     nb_rejected = sum(map(time.has, rejected))
-    return _of(counted, jobs, time, hosts, tau, users, nb_rejected, consumed_joules, classes)
+    joules = consumed_joules if time.is_whole else None if energy is None else _consumed(energy, *time.of(counted))
+    return _of(counted, jobs, time, hosts, tau, users, nb_rejected, joules, classes)
 
 
 def _is(job: JobTimes, size: str, length: str, wide: int, long: float) -> bool:
@@ -299,6 +305,23 @@ def _of(
         consumed_joules=consumed_joules,
         classes=classes,
     )
+
+
+def _consumed(energy: Iterable[tuple[float, float]], begin: float, end: float) -> float | None:
+    """The joules between two times; None where the points end before."""
+    points = [(0.0, 0.0), *energy]
+    if points[-1][0] < end:
+        return None
+
+    def until(time: float) -> float:
+        place = bisect_right(points, time, key=itemgetter(0))
+        before, joules = points[max(place - 1, 0)]
+        if before >= time or place == len(points):
+            return joules
+        after, more = points[place]
+        return joules + (more - joules) * (time - before) / (after - before)
+
+    return until(end) - until(begin)
 
 
 def _offered(jobs: Sequence[JobTimes], hosts: int) -> float:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from batprotocol.model import FinalJobState
 from batprotocol.simulator.results import frames
-from batprotocol.simulator.results.files import read_jobs
+from batprotocol.simulator.results.files import read_energy, read_jobs
 from batprotocol.simulator.results.metrics import TAU, Metrics, measured
-from batprotocol.simulator.results.observing import JobRow, Observer, Totals
+from batprotocol.simulator.results.observing import EnergyRow, JobRow, Observer, Totals
 from batprotocol.simulator.results.statistics import Statistics
 from batprotocol.simulator.results.words import duration, joules, ratio
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from batprotocol.simulator.results.summary import Summary
 
-__all__ = ["JobRows", "Result"]
+__all__ = ["EnergyPoints", "JobRows", "Result"]
 
 _WORDS = (
     (FinalJobState.COMPLETED_SUCCESSFULLY, "succeeded"),
@@ -42,6 +42,16 @@ class JobRows(Observer):
         self.rows.append(row)
 
 
+class EnergyPoints(Observer):
+    """Keeps the energy of all hosts over time in memory: times, and the joules since time 0."""
+
+    def __init__(self) -> None:
+        self.points: list[tuple[float, float]] = []
+
+    def energy_read(self, row: EnergyRow) -> None:
+        self.points.append((row.time, float(row.energy)))
+
+
 class Result:
     """What a simulation that is over came to. `print(result)` tells it in a few lines, `result.summary()` with charts.
 
@@ -52,6 +62,7 @@ class Result:
         hosts: how many computation hosts the platform has.
         energy: whether energy was measured.
         rows: the rows of the jobs, or the prefix of the result files that hold them.
+        points: the energy over time, if the rows are given; else the result files hold it.
         was_stopped: whether the decision component stopped it before all jobs had ended.
     """
 
@@ -62,10 +73,12 @@ class Result:
         hosts: int,
         energy: bool = False,
         rows: Iterable[JobRow] | str = (),
+        points: Iterable[tuple[float, float]] = (),
         was_stopped: bool = False,
     ) -> None:
         self._statistics = statistics
         self._rows = rows
+        self._points = points
         self.host_count = hosts
         """How many computation hosts the platform has."""
         self.measured_energy = energy
@@ -77,6 +90,16 @@ class Result:
     def jobs(self) -> Iterator[JobRow]:
         """The rows of jobs.csv, in their order. If they were written to files, they are read from there."""
         return read_jobs(f"{self._rows}jobs.csv") if isinstance(self._rows, str) else iter(self._rows)
+
+    @property
+    def energy_over_time(self) -> list[tuple[float, float]] | None:
+        """When energy was read, in seconds, and the joules of all hosts since time 0; None if it was not measured.
+
+        If these were written to files, they are read from there.
+        """
+        if not self.measured_energy:
+            return None
+        return read_energy(f"{self._rows}consumed_energy.csv") if isinstance(self._rows, str) else list(self._points)
 
     @property
     def totals(self) -> Totals | None:
@@ -177,6 +200,7 @@ class Result:
             tau=tau,
             users=users,
             consumed_joules=self.consumed_joules,
+            energy=self.energy_over_time if warm_up or cool_down else None,
             wide=wide,
             long=long,
             warm_up=warm_up,
