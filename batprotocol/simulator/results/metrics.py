@@ -9,28 +9,28 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import Final, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from batprotocol.distributions import Distribution
 from batprotocol.errors import InputError, shown
-from batprotocol.simulator.results.catalogue import CLASSES, flat
+from batprotocol.simulator.results.catalogue import CLASSES, TAU, flat
 from batprotocol.simulator.results.observing import JobRow
+from batprotocol.simulator.results.own import OwnMetric, own_metrics
 
 __all__ = [
     "TAU",
     "Distribution",
     "JobTimes",
+    "MeasuredRun",
     "Metrics",
     "bounded_slowdown",
     "jain_index",
     "measured",
     "per_processor_bounded_slowdown",
 ]
-
-TAU: Final = 10.0
-"""Seconds: what a job counts as having run, at least, for bounded slowdowns."""
 
 
 class JobTimes(NamedTuple):
@@ -49,6 +49,14 @@ class JobTimes(NamedTuple):
     finish: float
     hosts: int
     name: str
+
+    @classmethod
+    def of(cls, row: JobRow) -> JobTimes | None:
+        """Those of a row of jobs.csv; None if the job was rejected."""
+        start, finish = row.starting_time, row.finish_time
+        if start is None or finish is None:
+            return None
+        return cls(row.submission_time, start, finish, row.host_count, f"{row.workload_name}!{row.job_id}")
 
     @property
     def waiting(self) -> float:
@@ -98,6 +106,7 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
         fairness: Jain's index over users' mean bounded slowdowns: 1 if all are equal, 1/n if one of n users has it all
             (Jain, Chiu and Hawe, 1984); None where users are not known.
         consumed_joules: the energy of all hosts in the measured time, in joules; None where it is not known.
+        own: metrics of one's own, by their names; NaN where they are not known.
         classes: the same for the jobs of each class, by its name; empty unless asked for.
     """
 
@@ -118,6 +127,7 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
     waiting_at_end: float
     fairness: float | None = None
     consumed_joules: float | None = None
+    own: Mapping[str, float] = {}
     classes: Mapping[str, Metrics] = {}
 
     @property
@@ -126,8 +136,36 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
         return self.slowdown
 
     def flat(self) -> dict[str, float]:
-        """All numbers by the names of `METRICS`, such as `mean_bounded_slowdown`; what is not known is not in it."""
+        """All numbers by the names of `METRICS`, such as `mean_bounded_slowdown`, and those of one's own by theirs.
+
+        What is not known is not in it.
+        """
         return flat(self)
+
+
+class MeasuredRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What a metric of one's own may need of a run, besides the jobs.
+
+    Args:
+        hosts: how many computation hosts there are.
+        begin: when the measured time begins, in seconds.
+        end: when it ends.
+        metrics: all other metrics, of the same jobs.
+        rows: all jobs of the run: rejected ones, and those of before and after the measured time, too.
+        users: who submitted each job, by its full name; None where that is not known.
+    """
+
+    hosts: int
+    begin: float
+    end: float
+    metrics: Metrics
+    rows: Sequence[JobRow]
+    users: Mapping[str, object] | None = None
+
+    @property
+    def consumed_joules(self) -> float | None:
+        """The energy of all hosts in the measured time, in joules; None where it is not known."""
+        return self.metrics.consumed_joules
 
 
 def bounded_slowdown(turnaround: float, runtime: float, tau: float = TAU) -> float:
@@ -169,6 +207,7 @@ def measured(
     long: float | None = None,
     warm_up: float = 0.0,
     cool_down: float = 0.0,
+    own: Iterable[OwnMetric | Callable[..., Any] | str] = (),
 ) -> Metrics:
     """The metrics of these rows of jobs.csv.
 
@@ -191,9 +230,10 @@ def measured(
         warm_up: a share of the time between the first and the last submission, in [0, 1): what is left out at its
             beginning.
         cool_down: likewise, at its end; both together are less than 1.
+        own: metrics of one's own, also as functions, or by their names: `FILE.py:NAME`.
 
     Raises:
-        InputError: an argument is out of its range.
+        InputError: an argument is out of its range, or a metric of one's own cannot be measured.
     """
     if hosts <= 0 or not tau > 0 or (wide is None) != (long is None):
         raise InputError(
@@ -201,15 +241,16 @@ def measured(
         )
     if not (warm_up >= 0 and cool_down >= 0 and warm_up + cool_down < 1):
         raise InputError(f"expected a warm-up and cool-down >= 0, below 1 together, got {shown((warm_up, cool_down))}")
+    chosen = own_metrics(own)
+    every = list(rows) if chosen else []
     jobs: list[JobTimes] = []
     rejected: list[float] = []
-    for row in rows:
-        finish = row.finish_time
-        if row.starting_time is None or finish is None:
+    for row in every if chosen else rows:
+        job = JobTimes.of(row)
+        if job is None:
             rejected.append(row.submission_time)
-            continue
-        name = f"{row.workload_name}!{row.job_id}"
-        jobs.append(JobTimes(row.submission_time, row.starting_time, finish, row.host_count, name))
+        else:
+            jobs.append(job)
     time = _Time.between(jobs, rejected, warm_up, cool_down)
     counted = jobs if time.is_whole else [job for job in jobs if time.has(job.submission)]
     classes: dict[str, Metrics] = {}
@@ -217,11 +258,43 @@ def measured(
         for name in CLASSES:
             length, size = name.split()
             part = [job for job in jobs if _is(job, size, length, wide, long)]
-            chosen = [job for job in part if time.has(job.submission)]
-            classes[name] = _of(chosen, part, time, hosts, tau, users, 0, None, {})
-    nb_rejected = sum(map(time.has, rejected))
+            classes[name] = _of([job for job in part if time.has(job.submission)], part, time, hosts, tau, users)
     joules = consumed_joules if time.is_whole else None if energy is None else _consumed(energy, *time.of(counted))
-    return _of(counted, jobs, time, hosts, tau, users, nb_rejected, joules, classes)
+    found = replace(
+        _of(counted, jobs, time, hosts, tau, users),
+        nb_rejected=sum(map(time.has, rejected)),
+        consumed_joules=joules,
+        classes=classes,
+    )
+    return _with_own(found, chosen, every, time, hosts, users, wide, long) if chosen else found
+
+
+def _with_own(
+    found: Metrics,
+    own: Sequence[OwnMetric],
+    rows: Sequence[JobRow],
+    time: _Time,
+    hosts: int,
+    users: Mapping[str, object] | None,
+    wide: int | None,
+    long: float | None,
+) -> Metrics:
+    """These metrics and those of one's own, of each class, too."""
+    ran = [(row, job) for row in rows if (job := JobTimes.of(row)) is not None and time.has(job.submission)]
+
+    def extended(part: Metrics, jobs: Sequence[tuple[JobRow, JobTimes]]) -> Metrics:
+        begin, end = time.of([job for _, job in jobs])
+        run = MeasuredRun(hosts=hosts, begin=begin, end=end, metrics=part, rows=rows, users=users)
+        given = [row for row, _ in jobs]
+        return replace(part, own={each.name: each.value(given, run) for each in own})
+
+    classes: dict[str, Metrics] = {}
+    for name, part in found.classes.items():
+        assert wide is not None
+        assert long is not None
+        length, size = name.split()
+        classes[name] = extended(part, [each for each in ran if _is(each[1], size, length, wide, long)])
+    return replace(extended(found, ran), classes=classes)
 
 
 def _is(job: JobTimes, size: str, length: str, wide: int, long: float) -> bool:
@@ -267,9 +340,6 @@ def _of(
     hosts: int,
     tau: float,
     users: Mapping[str, object] | None,
-    rejected: int,
-    consumed_joules: float | None,
-    classes: Mapping[str, Metrics],
 ) -> Metrics:
     """The metrics of these jobs, on a machine where those that are `running` ran, too."""
     bounded = [bounded_slowdown(job.turnaround, job.runtime, tau) for job in jobs]
@@ -285,7 +355,7 @@ def _of(
     ended = len(running) if time.is_whole else sum(begin < job.finish <= end for job in running)
     return Metrics(
         nb_jobs=len(jobs),
-        nb_rejected=rejected,
+        nb_rejected=0,
         waiting=over(lambda job: job.waiting),
         turnaround=over(lambda job: job.turnaround),
         slowdown=over(lambda job: job.turnaround / job.runtime),
@@ -302,8 +372,6 @@ def _of(
         offered_load=_offered(jobs, hosts),
         waiting_at_end=_waiting_at_end(jobs),
         fairness=None if users is None else _fairness(jobs, bounded, users),
-        consumed_joules=consumed_joules,
-        classes=classes,
     )
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from batprotocol.model import FinalJobState
 from batprotocol.simulator.results import frames
 from batprotocol.simulator.results.files import read_energy, read_jobs
 from batprotocol.simulator.results.metrics import TAU, Metrics, measured
 from batprotocol.simulator.results.observing import EnergyRow, JobRow, Observer, Totals
+from batprotocol.simulator.results.own import OwnMetric
 from batprotocol.simulator.results.statistics import Statistics
 from batprotocol.simulator.results.words import duration, joules, ratio
 
@@ -180,6 +181,7 @@ class Result:
         long: float | None = None,
         warm_up: float = 0.0,
         cool_down: float = 0.0,
+        own: Iterable[OwnMetric | Callable[..., Any] | str] = (),
     ) -> Metrics:
         """The metrics of the field, of all jobs that ran; it goes through `jobs` once.
 
@@ -190,9 +192,10 @@ class Result:
             long: with `wide`: measure long jobs, which ran for more seconds than this, and short ones apart, too.
             warm_up: the share of the time of submissions that is left out at its beginning, in [0, 1), see `measured`.
             cool_down: likewise, at its end.
+            own: metrics of one's own, also as functions, or by their names: `FILE.py:NAME`.
 
         Raises:
-            InputError: an argument is out of its range.
+            InputError: an argument is out of its range, or a metric of one's own cannot be measured.
         """
         return measured(
             self.jobs,
@@ -205,6 +208,7 @@ class Result:
             long=long,
             warm_up=warm_up,
             cool_down=cool_down,
+            own=own,
         )
 
     @property
