@@ -2,15 +2,16 @@
 
 `observing` has the values that a simulation reports while it runs, and who takes them: `files` writes Batsim's result
 files, `statistics` (with `series` and `precise` numbers) keeps the numbers worth having, `metrics` has those of the
-field, under the names of a `catalogue`, `own` those that users define, and `result` tells them in the end, in `words`, in a `summary` with charts, and
-in the `frames` of other libraries.
+field, under the names of a `catalogue`, and those of one's `own`, and `result` tells them in the end, in `words`, in a
+`summary` with charts, and in the `frames` of other libraries.
 """
 
-from batprotocol.simulator.results.catalogue import METRICS, Metric, metric_named
+from batprotocol.simulator.results.catalogue import METRICS, Metric
 from batprotocol.simulator.results.files import ResultFiles, read_energy, read_jobs, write_real_execution
 from batprotocol.simulator.results.metrics import (
     TAU,
     Distribution,
+    MeasuredRun,
     Metrics,
     bounded_slowdown,
     jain_index,
@@ -26,16 +27,16 @@ from batprotocol.simulator.results.observing import (
     PStateRow,
     Totals,
 )
-from batprotocol.simulator.results.own import MeasuredRun, OwnMetric, load_metric, metric
-from batprotocol.simulator.results.result import EnergyRows, JobRows, Result
+from batprotocol.simulator.results.own import OwnMetric, load_metric, metric, metric_named, own_metrics
+from batprotocol.simulator.results.result import EnergyPoints, JobRows, Result
 from batprotocol.simulator.results.statistics import Statistics
 
 __all__ = [
     "METRICS",
     "TAU",
     "Distribution",
+    "EnergyPoints",
     "EnergyRow",
-    "EnergyRows",
     "JobRow",
     "JobRows",
     "MachineStatesRow",
@@ -56,6 +57,7 @@ __all__ = [
     "measured",
     "metric",
     "metric_named",
+    "own_metrics",
     "per_processor_bounded_slowdown",
     "read_energy",
     "read_jobs",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -267,23 +268,30 @@ def read_jobs(path: str | os.PathLike[str]) -> Iterator[JobRow]:
 
 
 def read_energy(path: str | os.PathLike[str]) -> list[tuple[float, float]]:
-    """The energy of all hosts over time, of a consumed_energy.csv: times, in seconds, and joules.
+    """The times of a consumed_energy.csv, in seconds, and the joules of all hosts since time 0, with six decimals.
 
     Raises:
         OSError: the file cannot be read.
-        InputError: the file is not a consumed_energy.csv; with the line.
+        InputError: the file is no consumed_energy.csv; with the line.
     """
+    import csv
+
     name = os.fspath(path)
-    with open(path, encoding="utf-8") as file:
-        if file.readline().rstrip("\n") != _CONSUMED_ENERGY:
-            raise InputError("it is not a consumed_energy.csv: it has other columns", file=name, line=1)
-        found = []
-        for number, line in enumerate(file, 2):
-            try:
-                time, joules, _ = line.split(",", 2)
-                found.append((float(time), float(joules)))
-            except ValueError:
-                raise InputError("it is not a consumed_energy.csv", file=name, line=number) from None
+    found: list[tuple[float, float]] = []
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = csv.reader(file)
+        try:
+            if next(rows, [])[:2] != _CONSUMED_ENERGY.split(",")[:2]:
+                raise InputError("it is no consumed_energy.csv: it does not begin with time,energy", file=name)
+            for row in rows:
+                point = float(row[0]), float(row[1])
+                if not all(map(math.isfinite, point)) or (found and point[0] < found[-1][0]):
+                    raise ValueError(f"expected a time that is not before the last one, and joules, got {shown(row)}")
+                found.append(point)
+        except InputError:
+            raise
+        except (ValueError, IndexError, csv.Error) as error:
+            raise InputError(f"it is no consumed_energy.csv: {error}", file=name, line=rows.line_num or None) from None
     return found
 
 

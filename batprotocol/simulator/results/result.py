@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from batprotocol.model import FinalJobState
 from batprotocol.simulator.results import frames
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from batprotocol.simulator.results.summary import Summary
 
-__all__ = ["EnergyRows", "JobRows", "Result"]
+__all__ = ["EnergyPoints", "JobRows", "Result"]
 
 _WORDS = (
     (FinalJobState.COMPLETED_SUCCESSFULLY, "succeeded"),
@@ -43,14 +43,14 @@ class JobRows(Observer):
         self.rows.append(row)
 
 
-class EnergyRows(Observer):
-    """Keeps the energy of all hosts over time in memory, as times, in seconds, and joules."""
+class EnergyPoints(Observer):
+    """Keeps the energy of all hosts over time in memory: times, and the joules since time 0."""
 
     def __init__(self) -> None:
-        self.rows: list[tuple[float, float]] = []
+        self.points: list[tuple[float, float]] = []
 
     def energy_read(self, row: EnergyRow) -> None:
-        self.rows.append((row.time, row.energy))
+        self.points.append((row.time, float(row.energy)))
 
 
 class Result:
@@ -63,7 +63,7 @@ class Result:
         hosts: how many computation hosts the platform has.
         energy: whether energy was measured.
         rows: the rows of the jobs, or the prefix of the result files that hold them.
-        joules: the energy of all hosts over time, where it was measured and is not in result files.
+        points: the energy over time, if the rows are given; else the result files hold it.
         was_stopped: whether the decision component stopped it before all jobs had ended.
     """
 
@@ -74,12 +74,12 @@ class Result:
         hosts: int,
         energy: bool = False,
         rows: Iterable[JobRow] | str = (),
-        joules: Sequence[tuple[float, float]] = (),
+        points: Iterable[tuple[float, float]] = (),
         was_stopped: bool = False,
     ) -> None:
         self._statistics = statistics
         self._rows = rows
-        self._joules = joules
+        self._points = points
         self.host_count = hosts
         """How many computation hosts the platform has."""
         self.measured_energy = energy
@@ -91,6 +91,16 @@ class Result:
     def jobs(self) -> Iterator[JobRow]:
         """The rows of jobs.csv, in their order. If they were written to files, they are read from there."""
         return read_jobs(f"{self._rows}jobs.csv") if isinstance(self._rows, str) else iter(self._rows)
+
+    @property
+    def energy_over_time(self) -> list[tuple[float, float]] | None:
+        """When energy was read, in seconds, and the joules of all hosts since time 0; None if it was not measured.
+
+        If these were written to files, they are read from there.
+        """
+        if not self.measured_energy:
+            return None
+        return read_energy(f"{self._rows}consumed_energy.csv") if isinstance(self._rows, str) else list(self._points)
 
     @property
     def totals(self) -> Totals | None:
@@ -171,7 +181,7 @@ class Result:
         long: float | None = None,
         warm_up: float = 0.0,
         cool_down: float = 0.0,
-        own: Sequence[OwnMetric | Callable[..., object]] = (),
+        own: Iterable[OwnMetric | Callable[..., Any] | str] = (),
     ) -> Metrics:
         """The metrics of the field, of all jobs that ran; it goes through `jobs` once.
 
@@ -182,31 +192,24 @@ class Result:
             long: with `wide`: measure long jobs, which ran for more seconds than this, and short ones apart, too.
             warm_up: the share of the time of submissions that is left out at its beginning, in [0, 1), see `measured`.
             cool_down: likewise, at its end.
-            own: metrics of one's own, see `metric`.
+            own: metrics of one's own, also as functions, or by their names: `FILE.py:NAME`.
 
         Raises:
-            InputError: an argument is out of its range, or a metric of one's own cannot be computed.
+            InputError: an argument is out of its range, or a metric of one's own cannot be measured.
         """
-        window = bool(warm_up or cool_down) and self.measured_energy
         return measured(
             self.jobs,
             self.host_count,
             tau=tau,
             users=users,
             consumed_joules=self.consumed_joules,
-            energy=self.energy_over_time() if window else None,
+            energy=self.energy_over_time if warm_up or cool_down else None,
             wide=wide,
             long=long,
             warm_up=warm_up,
             cool_down=cool_down,
             own=own,
         )
-
-    def energy_over_time(self) -> Sequence[tuple[float, float]]:
-        """The energy of all hosts, in joules since it was first measured, and when; empty where it was not measured."""
-        if isinstance(self._rows, str) and self.measured_energy:
-            return read_energy(f"{self._rows}consumed_energy.csv")
-        return self._joules
 
     @property
     def utilisation(self) -> float:
