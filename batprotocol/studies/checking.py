@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 
 from batprotocol.errors import InputError, StudyError
-from batprotocol.simulator.inputs import missing_walltimes, walltimes_sentence
+from batprotocol.simulator.inputs import advice_on
 from batprotocol.studies.files import Files
 from batprotocol.studies.inputs import Inputs
 from batprotocol.studies.runs import Run
@@ -51,11 +51,7 @@ def _of_workload(run: Run, inputs: Inputs, files: Mapping[str, Files]) -> Iterab
     _expect(run, "workload", inputs, files)
     workload = inputs.workload(run.task, files).workload
     label = str(run.axes.get("workload", run.task.workload))
-    missing = missing_walltimes(workload)
-    if missing:
-        yield f"{label}: {walltimes_sentence(missing, len(workload))}"
-    if workload.dependent:
-        yield f"{label}: {workload.dependent:,} jobs name a preceding job (fields 17 and 18), which is ignored"
+    return [f"{label}: {each}" for each in advice_on(workload)]
 
 
 def _expect(run: Run, what: str, inputs: Inputs, files: Mapping[str, Files]) -> None:

@@ -150,7 +150,7 @@ def _run(
             hosts=hosts,
             users=workload.users,
             consumed_joules=joules,
-            energy=None if joules is None else read_energy(f"{prefix}{ENERGY}"),
+            energy=None if joules is None else tuple(read_energy(f"{prefix}{ENERGY}")),
         )
         roots = {digest: workshop.inputs.root(digest, shared) for each in measures for digest in each.shared}
         found = measures_of(what, measures, roots)

@@ -138,5 +138,5 @@ def _kept(folder: str, hosts: int) -> Measurable:
         hosts=hosts,
         users=users_in(folder),
         consumed_joules=joules,
-        energy=None if joules is None else read_energy(path),
+        energy=None if joules is None else tuple(read_energy(path)),
     )

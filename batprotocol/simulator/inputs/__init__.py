@@ -19,11 +19,15 @@ fault before anything runs:
 from batprotocol.simulator.inputs.changes import (
     WEEK,
     estimated_walltimes,
+    exact_walltimes,
+    offered_load,
     resampled_weeks,
     scaled_load,
     scaled_walltimes,
     shuffled_weeks,
+    with_offered_load,
 )
+from batprotocol.simulator.inputs.advice import advice_on
 from batprotocol.simulator.inputs.event_lists import read_external_events
 from batprotocol.simulator.inputs.events import ExternalEventList, TimedEvent
 from batprotocol.simulator.inputs.hosts import Host, Role, SleepPState, Watts
@@ -61,9 +65,12 @@ __all__ = [
     "Watts",
     "Workload",
     "WorkloadProfile",
+    "advice_on",
     "estimated_walltimes",
+    "exact_walltimes",
     "lublin_workload",
     "named_workload",
+    "offered_load",
     "platform_for",
     "platform_xml",
     "read_external_events",
@@ -76,11 +83,6 @@ __all__ = [
     "scaled_walltimes",
     "shuffled_weeks",
     "window",
+    "with_offered_load",
     "workload_json",
 ]
-
-def missing_walltimes(w):
-    return sum(w.record(n).walltime is None for n in range(len(w)))
-def walltimes_sentence(a, b):
-    return f"{a} of {b} jobs have no requested time"
-Workload.dependent = 0

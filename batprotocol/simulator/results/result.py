@@ -13,6 +13,7 @@ from batprotocol.simulator.results.metrics import TAU, Metrics, measured
 from batprotocol.simulator.results.observing import EnergyRow, JobRow, Observer, Totals
 from batprotocol.simulator.results.own import OwnMetric
 from batprotocol.simulator.results.statistics import Statistics
+from batprotocol.simulator.results.steadiness import unsteady_sentence
 from batprotocol.simulator.results.words import duration, joules, ratio
 
 if TYPE_CHECKING:
@@ -218,6 +219,17 @@ class Result:
         return self._statistics.computing.area / capacity if capacity > 0 else 0.0
 
     @property
+    def offered_load(self) -> float | None:
+        """Host-seconds of all jobs / (hosts x the time from the first to the last submission); None if that is 0."""
+        span = self._statistics.last_submission - self._statistics.first_submission
+        return self._statistics.work / (self.host_count * span) if span > 0 and self.host_count else None
+
+    @property
+    def waiting_at_end(self) -> int:
+        """How many jobs still waited when the last one was submitted."""
+        return self._statistics.waiting_at_end
+
+    @property
     def consumed_joules(self) -> float | None:
         """The energy of all hosts from the first submission to the last end of a job; None if it was not measured."""
         return self.totals.consumed_joules if self.totals is not None and self.measured_energy else None
@@ -259,38 +271,67 @@ class Result:
         """
         return frames.arrow_table(frames.job_columns(self.jobs), frames.JOB_KINDS)
 
-    def facts(self) -> list[tuple[str, str]]:
-        """The numbers worth telling, as names and texts."""
+    def facts(self, window: Metrics | None = None) -> list[tuple[str, str]]:
+        """The numbers worth reading, as names and texts.
+
+        Args:
+            window: what was measured without a warm-up and a cool-down, which stands for the whole then; None: all.
+        """
         jobs = ", ".join(f"{self.counts[state]:,} {word}" for state, word in _WORDS if self.counts[state])
         found = [("jobs", f"{self.nb_jobs:,}" + (f" ({jobs})" if jobs else ""))]
         if self.nb_jobs_finished:
-            found += [
-                ("makespan", duration(self.makespan)),
-                ("waiting time", f"{duration(self.mean_waiting_time)} mean, {duration(self.max_waiting_time)} at most"),
-                ("slowdown", f"{ratio(self.mean_slowdown)} mean, {ratio(self.max_slowdown)} at most"),
-                (
-                    "bounded slowdown",
-                    f"{ratio(self.mean_bounded_slowdown)} mean, {ratio(self.max_bounded_slowdown)} at most",
-                ),
-                (
-                    "turnaround time",
-                    f"{duration(self.mean_turnaround_time)} mean, {duration(self.max_turnaround_time)} at most",
-                ),
-                ("utilisation", f"{self.utilisation:.1%} of {self.host_count:,} hosts"),
-            ]
-        if self.consumed_joules is not None:
-            found.append(("energy", f"{joules(self.consumed_joules)} consumed"))
+            found.append(("makespan", duration(self.makespan)))
+            found += self._of_all() if window is None else self._of_window(window)
+        joules_used = self.consumed_joules if window is None else window.consumed_joules
+        if joules_used is not None:
+            found.append(("energy", f"{joules(joules_used)} consumed"))
         if not self.is_complete:
             stopped = "the decision component stopped the simulation before all jobs had ended"
             found.append(("end", stopped if self.was_stopped else "the simulation did not come to its end"))
+        unsteady = unsteady_sentence(self.offered_load or 0.0, self.waiting_at_end, self.nb_jobs_finished)
+        if unsteady:
+            found.append(("note", unsteady))
         return found
 
-    def summary(self) -> Summary:
-        """What a terminal shows: the numbers, and utilisation and queue over time, for `rich.print`."""
+    def _of_all(self) -> list[tuple[str, str]]:
+        """The numbers of all jobs that ran."""
+        times = [
+            ("waiting time", duration, self.mean_waiting_time, self.max_waiting_time),
+            ("slowdown", ratio, self.mean_slowdown, self.max_slowdown),
+            ("bounded slowdown", ratio, self.mean_bounded_slowdown, self.max_bounded_slowdown),
+            ("turnaround time", duration, self.mean_turnaround_time, self.max_turnaround_time),
+        ]
+        found = [(name, f"{write(mean)} mean, {write(most)} at most") for name, write, mean, most in times]
+        found.append(("utilisation", f"{self.utilisation:.1%} of {self.host_count:,} hosts"))
+        if self.offered_load is not None:
+            found.append(("offered load", f"{self.offered_load:.1%}"))
+        return found
+
+    def _of_window(self, window: Metrics) -> list[tuple[str, str]]:
+        """The numbers of the jobs that were submitted in the measured time, and of the machine in that time."""
+        times = [
+            ("waiting time", duration, window.waiting),
+            ("slowdown", ratio, window.slowdown),
+            ("bounded slowdown", ratio, window.bounded_slowdown),
+            ("turnaround time", duration, window.turnaround),
+        ]
+        found = [("measured", f"{window.nb_jobs:,} jobs that were submitted in {duration(window.measured_time)}")]
+        found += [(name, f"{write(each.mean)} mean, {write(each.max)} at most") for name, write, each in times]
+        found.append(("utilisation", f"{window.utilisation:.1%} of {self.host_count:,} hosts"))
+        if window.offered_load == window.offered_load:  # it is no NaN
+            found.append(("offered load", f"{window.offered_load:.1%}"))
+        return found
+
+    def summary(self, window: Metrics | None = None) -> Summary:
+        """What a terminal shows: the numbers, and utilisation and queue over time, for `rich.print`.
+
+        Args:
+            window: see `facts`.
+        """
         from batprotocol.simulator.results.summary import Summary  # it needs rich, which takes its time
 
         end = self.makespan if self.nb_jobs_finished else None
-        return Summary(self.facts(), end, self.utilisation_over_time, self.queue_over_time)
+        return Summary(self.facts(window), end, self.utilisation_over_time, self.queue_over_time)
 
     def __str__(self) -> str:
         return "\n".join(f"{name}: {value}" for name, value in self.facts())

@@ -8,14 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from batprotocol.simulator.results.steadiness import CONSEQUENCE, WAITING, grows
 from batprotocol.studies.comparing.rows import ResultRow, label
 
-__all__ = ["WAITING", "draws_sentence", "load_note", "notes_of", "pooled_sentence"]
+__all__ = ["draws_sentence", "load_note", "notes_of", "pooled_sentence"]
 
-WAITING: Final = 0.1
-"""Where a larger share of the jobs waits at the last submission, the queue counts as growing to the end."""
-_WAITING_JOBS: Final = 10
-"""So many jobs at least: what a few jobs do at the end of a short workload says nothing."""
 _ROUGH: Final = 5
 """Up to so many draws, intervals are rough."""
 _SEEDS: Final = {
@@ -87,13 +84,13 @@ def load_note(rows: Iterable[ResultRow]) -> str:
         reasons.append(f"in {len(growing):,} of {len(known):,} runs more than {WAITING:.0%} of the jobs wait at the end")
     if not reasons:
         return ""
-    return f"{'; '.join(reasons)}: nothing is steady there, and results depend on the length of the workload"
+    return f"{'; '.join(reasons)}: {CONSEQUENCE}"
 
 
 def _grows(metrics: Mapping[str, float]) -> bool:
     """Whether the queue grew to the end."""
-    share = metrics.get("waiting_at_end", 0.0)
-    return share > WAITING and share * metrics.get("nb_jobs", 0.0) >= _WAITING_JOBS
+    jobs = metrics.get("nb_jobs", 0.0)
+    return grows(metrics.get("waiting_at_end", 0.0) * jobs, jobs)
 
 
 def _drawn(rows: Iterable[ResultRow]) -> list[tuple[str, ...]]:

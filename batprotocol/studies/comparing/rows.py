@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol, TypeVar
 import msgspec
 
 from batprotocol.errors import InputError, shown
-from batprotocol.simulator import JobRow, Metric, metric_named
+from batprotocol.simulator import TAU, JobRow, Metric, metric_named
 
 __all__ = [
     "ABSENT",
@@ -28,7 +28,6 @@ __all__ = [
     "value_of",
 ]
 
-_BOUNDED: Final = "bounded_slowdown"
 _FACTOR: Final = "load (compression of arrivals)"
 ABSENT: Final = "-"
 """The label of an axis that a row has not."""
@@ -195,12 +194,10 @@ def expect_metric(rows: Sequence[ResultRow], name: str | Metric) -> Metric:
         InputError: there is no such metric, or no row has it.
     """
     own = {each.name: each for row in rows for each in getattr(row, "own_metrics", ())}
-    found = metric_named(name, own)
+    taus = {getattr(row, "tau", None) or TAU for row in rows}
+    found = metric_named(name, own=own.values(), tau=taus.pop() if len(taus) == 1 else TAU)
     if not any(found.name in row.metrics for row in rows):
         raise InputError(f"no run has {found.name}")
-    taus = {getattr(row, "tau", None) for row in rows}
-    if len(taus) == 1 and _BOUNDED in found.name and (tau := taus.pop()) is not None:
-        return msgspec.structs.replace(found, label=f"{found.label}, tau = {tau:g} s")
     return found
 
 
