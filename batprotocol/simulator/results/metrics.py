@@ -310,8 +310,8 @@ class _Time(NamedTuple):
 
     @classmethod
     def between(cls, jobs: Sequence[JobTimes], rejected: Sequence[float], warm_up: float, cool_down: float) -> _Time:
-        submissions = [job.submission for job in jobs] + list(rejected)
-        if not submissions or not (warm_up or cool_down):
+        submissions = [job.submission for job in jobs] + list(rejected) if warm_up or cool_down else []
+        if not submissions:
             return cls(None, None)
         first, last = min(submissions), max(submissions)
         span = last - first
@@ -346,13 +346,17 @@ def _of(
     begin, end = time.of(jobs)
     duration = end - begin
     capacity = hosts * duration
-    first, last = _Time(None, None).of(running)
+    first, last = (begin, end) if time.is_whole else _Time(None, None).of(running)
 
     def over(value: Callable[[JobTimes], float]) -> Distribution:
         return Distribution.of(map(value, jobs))
 
     inside = running if time.is_whole else [job.within(begin, end) for job in running]
     ended = len(running) if time.is_whole else sum(begin < job.finish <= end for job in running)
+    used = _area(inside)
+    asked = used if time.is_whole else _area(jobs)
+    submitted = max((job.submission for job in jobs), default=math.nan)
+    capacity_asked = hosts * (submitted - min((job.submission for job in jobs), default=math.nan))
     return Metrics(
         nb_jobs=len(jobs),
         nb_rejected=0,
@@ -364,13 +368,13 @@ def _of(
             lambda job: per_processor_bounded_slowdown(job.turnaround, job.runtime, job.hosts, tau)
         ),
         tau=tau,
-        utilisation=math.fsum(job.hosts * job.runtime for job in inside) / capacity if capacity else 0.0,
+        utilisation=used / capacity if capacity else 0.0,
         loss_of_capacity=_lost(inside, hosts) / capacity if capacity else 0.0,
         makespan=last - first,
         measured_time=duration,
         throughput=ended / duration if duration else 0.0,
-        offered_load=_offered(jobs, hosts),
-        waiting_at_end=_waiting_at_end(jobs),
+        offered_load=asked / capacity_asked if capacity_asked > 0 else math.nan,
+        waiting_at_end=sum(job.submission < submitted < job.start for job in jobs) / len(jobs) if jobs else math.nan,
         fairness=None if users is None else _fairness(jobs, bounded, users),
     )
 
@@ -392,17 +396,9 @@ def _consumed(energy: Iterable[tuple[float, float]], begin: float, end: float) -
     return until(end) - until(begin)
 
 
-def _offered(jobs: Sequence[JobTimes], hosts: int) -> float:
-    """The host-seconds that jobs take, as a share of what there is while they are submitted."""
-    submissions = [job.submission for job in jobs]
-    span = max(submissions) - min(submissions) if submissions else 0.0
-    return math.fsum(job.hosts * job.runtime for job in jobs) / (hosts * span) if span > 0 else math.nan
-
-
-def _waiting_at_end(jobs: Sequence[JobTimes]) -> float:
-    """The share of the jobs that have been waiting for some time when the last one is submitted."""
-    last = max((job.submission for job in jobs), default=math.nan)
-    return sum(job.submission < last < job.start for job in jobs) / len(jobs) if jobs else math.nan
+def _area(jobs: Sequence[JobTimes]) -> float:
+    """The host-seconds of jobs."""
+    return math.fsum(job.hosts * job.runtime for job in jobs)
 
 
 def _lost(jobs: Sequence[JobTimes], hosts: int) -> float:
