@@ -91,24 +91,28 @@ def test_paired_differences(results: list[PlainRow]) -> None:
 
 
 def example() -> list[PlainRow]:
-    waits = {"fcfs": [20.0, 24.0, 31.0, 22.0], "easy": [11.0, 13.0, 12.5, 11.9], "my_<b>&%.py:SAF": [19.0, 26.0, 32.0, 21.0]}
+    waits = {
+        "fcfs": [20.0, 24.0, 31.0, 22.0, 23.0, 26.0],
+        "easy": [11.0, 13.0, 12.5, 11.9, 12.0, 14.0],
+        "my_<b>&%.py:SAF": [19.0, 26.0, 32.0, 21.0, 22.5, 26.5],
+    }
     found = [
         PlainRow({"scheduler": name, "seed": seed}, {"mean_waiting_time": value, "utilisation": value / 100})
         for name, values in waits.items()
         for seed, value in enumerate(values)
     ]
-    found[5] = PlainRow(found[5].axes)
+    found[7] = PlainRow(found[7].axes)
     return found
 
 
 def test_text() -> None:
     lines = str(table(example(), metric="mean_waiting_time", baseline="fcfs")).splitlines()
     assert lines[0].split() == ["scheduler", "mean", "waiting", "time", "[s]"]
-    assert re.fullmatch(r"fcfs \(baseline\) +24\.2 \[[\d.]+, [\d.]+\] \(n=4\)", lines[1])
-    assert re.fullmatch(r"easy +\*\*-12\.5 \[-[\d.]+, -[\d.]+\] \(n=3\)\*\*", lines[2])
-    assert re.fullmatch(r"my_<b>&%\.py:SAF +\+0\.2\d* \[-[\d.]+, \+[\d.]+\] n\.s\. \(n=4\)", lines[3])
+    assert re.fullmatch(r"fcfs \(baseline\) +24\.3 \[[\d.]+, [\d.]+\] \(n=6\)", lines[1])
+    assert re.fullmatch(r"easy +\*\*-12\.1 \[-[\d.]+, -[\d.]+\] \(n=5\)\*\*", lines[2])
+    assert re.fullmatch(r"my_<b>&%\.py:SAF +\+0\.1\d* \[-[\d.]+, \+[\d.]+\] n\.s\. \(n=6\)", lines[3])
     assert lines[4] == (
-        "paired differences to fcfs over 3 to 4 seeds, with 95% bootstrap intervals; n.s.: may be chance; bold: better "
+        "paired differences to fcfs over 5 to 6 seeds, with 95% bootstrap intervals; n.s.: may be chance; bold: better "
         "than each other row, by more than chance; 3 comparisons, not corrected for their number; n: how many runs there "
         "were, where some are missing"
     )
@@ -127,7 +131,7 @@ def test_forms() -> None:
         assert record["scheduler"] == cell["scheduler"]
         assert float(record["mean"]) == cell["mean"]
         assert record["best"] == str(cell["best"]).lower()
-    assert told["over"] == {"seed": 4}
+    assert told["over"] == {"seed": 6}
     assert (told["baseline"], told["rows"], told["columns"]) == ("fcfs", "scheduler", None)
 
 
