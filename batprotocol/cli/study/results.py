@@ -52,6 +52,20 @@ _confidence = click.option(
     show_default=True,
     help="The confidence of the intervals.",
 )
+_unit = click.option(
+    "--unit", metavar="UNIT", default="", help="Show the metric in this unit, such as kWh or h; CSV and JSON keep their own."
+)
+
+
+def _size(context: click.Context, parameter: click.Parameter, given: str | None) -> tuple[float, float] | None:
+    """Width and height in inches."""
+    if given is None:
+        return None
+    try:
+        width, height = map(float, given.lower().split("x"))
+    except ValueError:
+        raise click.BadParameter(f"expected WIDTHxHEIGHT, such as 6x3.7, got {given!r}", context, parameter) from None
+    return width, height
 
 
 @click.command()
@@ -72,6 +86,7 @@ _confidence = click.option(
 @click.option("--baseline", metavar="VALUE", help="Show differences to this row, paired by seed and so on.")
 @_only
 @_confidence
+@_unit
 @click.option("--holm", is_flag=True, help="Correct for the number of comparisons by Holm's method.")
 @_form("csv", "Print CSV, a line for each cell.")
 @_form("markdown", "Print Markdown.")
@@ -106,10 +121,11 @@ def table(**options: Any) -> None:
 @click.option("-o", "--output", metavar="FILE", type=_path, required=True, help="The file: .png, .svg or .pdf.")
 @click.option(
     "--kind",
-    type=click.Choice(["lines", "boxes", "ecdf"]),
-    help="Lines with bands, boxes, or the distribution over jobs; lines with --x and boxes without unless given.",
+    type=click.Choice(["lines", "boxes", "means", "ecdf"]),
+    help="Lines with bands, boxes over runs, distributions of means, or of what jobs waited; lines with --x and boxes "
+    "without it, if not given.",
 )
-@click.option("--x", metavar="AXIS", help="The axis to the right.")
+@click.option("--x", metavar="AXIS", help="The axis to the right, or a metric such as offered_load.")
 @click.option(
     "--by",
     metavar="AXIS",
@@ -123,8 +139,11 @@ def table(**options: Any) -> None:
     default="mean_bounded_slowdown",
     show_default=True,
     shell_complete=_complete_metric,
-    help="The metric of lines and boxes.",
+    help="The metric of lines, boxes and means; FILE.py:FUNCTION is one of your own.",
 )
+@click.option("--baseline", metavar="VALUE", help="Draw differences to this line, paired by seed and so on.")
+@click.option("--panels", metavar="AXIS", help="Draw a panel for each value of this axis.")
+
 @click.option(
     "--of",
     type=click.Choice(["waiting_time", "turnaround_time", "slowdown", "bounded_slowdown"]),
@@ -134,15 +153,23 @@ def table(**options: Any) -> None:
 )
 @_only
 @_confidence
+@_unit
 @click.option("--log", is_flag=True, help="Take a logarithmic scale.")
+@click.option("--size", metavar="WxH", callback=_size, help="Width and height in inches, such as 6x3.7.")
+@click.option("--title", metavar="TEXT", default="", help="What stands above the plot.")
+@click.option("--xlabel", metavar="TEXT", help="What stands at the axis to the right.")
+@click.option("--ylabel", metavar="TEXT", help="What stands at the axis upwards.")
 def plot(**options: Any) -> None:
     """Draw the results of a study: a metric against an axis, with bands that are bootstrap intervals of its means.
 
-    Or boxes over runs, or, with --kind ecdf, which share of the jobs have waited at most so long.
+    Or boxes over runs, distributions of means, or, with --kind ecdf, which share of the jobs have waited at most so
+    long. Whole seeds are resampled; other axes are averaged within each seed first, and a line below names them.
 
     \b
     Examples:
       batproto study plot study.runs --x load -o slowdown.pdf
+      batproto study plot study.runs --x offered_load --baseline easy --panels workload -o differences.pdf
+      batproto study plot study.runs --kind means --metric consumed_joules --unit kWh -o energy.svg
       batproto study plot study.runs --kind boxes --x load --log -o boxes.svg
       batproto study plot study.runs --kind ecdf --only load=1.2 -o waiting.png
     """

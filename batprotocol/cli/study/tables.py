@@ -23,6 +23,7 @@ def show(
     baseline: str | None,
     where: Mapping[str, Sequence[str]],
     confidence: float,
+    unit: str,
     holm: bool,
     form: str | None,
 ) -> None:
@@ -35,6 +36,7 @@ def show(
         metric=names,
         baseline=baseline,
         confidence=confidence,
+        unit=unit,
         correction="holm" if holm else None,
     )
     output = Output()

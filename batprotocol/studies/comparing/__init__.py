@@ -8,7 +8,15 @@ files; `plots` draws. It knows nothing of how runs are made or kept.
 
 from batprotocol.studies.comparing.bootstrap import CONFIDENCE, RESAMPLES, holm, interval, means_of, p_value
 from batprotocol.studies.comparing.pairs import TOLERANCE, Comparison, JobPair, Parting, compare
-from batprotocol.studies.comparing.plots import expect_plots, plot_boxes, plot_ecdf, plot_lines, save_plot
+from batprotocol.studies.comparing.plots import (
+    Look,
+    expect_plots,
+    plot_boxes,
+    plot_ecdf,
+    plot_lines,
+    plot_means,
+    save_plot,
+)
 from batprotocol.studies.comparing.rows import PlainRow, ResultRow
 from batprotocol.studies.comparing.schedules import Schedule, read_schedule
 from batprotocol.studies.comparing.tables import Cell, Table, table
@@ -20,6 +28,7 @@ __all__ = [
     "Cell",
     "Comparison",
     "JobPair",
+    "Look",
     "Parting",
     "PlainRow",
     "ResultRow",
@@ -34,6 +43,7 @@ __all__ = [
     "plot_boxes",
     "plot_ecdf",
     "plot_lines",
+    "plot_means",
     "read_schedule",
     "save_plot",
     "table",

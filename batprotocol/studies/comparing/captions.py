@@ -11,7 +11,7 @@ from typing import Final
 from batprotocol.simulator.results.steadiness import CONSEQUENCE, WAITING, grows
 from batprotocol.studies.comparing.rows import ResultRow, label
 
-__all__ = ["draws_sentence", "load_note", "notes_of", "pooled_sentence"]
+__all__ = ["draws_sentence", "load_note", "notes_of", "pooled_sentence", "runs_sentence"]
 
 _ROUGH: Final = 5
 """Up to so many draws, intervals are rough."""
@@ -51,8 +51,19 @@ def draws_sentence(rows: Sequence[ResultRow], draws: Sequence[str], counts: Sequ
 
 def pooled_sentence(over: Mapping[str, int]) -> str:
     """Over which values each draw is averaged, or ""."""
+    return f", each the mean over {_times(over)}" if over else ""
+
+
+def _times(over: Mapping[str, int]) -> str:
+    """`3 loads x 2 values of off`."""
     many = [f"{count:,} {axis}s" if axis in _PLURALS else f"{count:,} values of {axis}" for axis, count in over.items()]
-    return f", each the mean over {' x '.join(many)}" if many else ""
+    return " x ".join(many)
+
+
+def runs_sentence(axes: Mapping[str, Sequence[str]], shown: Iterable[str | None]) -> str:
+    """Over which axes runs are mixed, or ""."""
+    many = {axis: len(labels) for axis, labels in axes.items() if len(labels) > 1 and axis not in set(shown)}
+    return f"runs of {_times(many)}" if many else ""
 
 
 def notes_of(rows: Sequence[ResultRow], draws: Sequence[str], counts: Sequence[int]) -> list[str]:

@@ -32,6 +32,7 @@ from batprotocol.studies.comparing.rows import (
     select,
     value_of,
 )
+from batprotocol.studies.comparing.units import in_unit, usual_unit
 
 __all__ = ["Cell", "Table", "table"]
 
@@ -63,6 +64,13 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     is_baseline: bool = False
     p: float | None = None
 
+    def divided(self, divisor: float) -> Cell:
+        """The same in a unit that is so much larger."""
+        if self.mean is None:
+            return self
+        low, high = (None if end is None else end / divisor for end in (self.low, self.high))
+        return msgspec.structs.replace(self, mean=self.mean / divisor, low=low, high=high)
+
     @property
     def has_zero(self) -> bool | None:
         """Whether 0 is in the interval, so that a difference may be chance; None without an interval."""
@@ -88,6 +96,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         head: what its axes are called, above the rows.
         sentence: what the means are over, as a part of the caption.
         notes: what to know before the numbers are used, as sentences.
+        unit: the unit in which numbers are shown; "" is the usual one of each metric. Records keep the metric's own.
     """
 
     metrics: tuple[Metric, ...]
@@ -105,6 +114,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     head: str = ""
     sentence: str = ""
     notes: tuple[str, ...] = ()
+    unit: str = ""
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Each cell with what it is of, for other programs."""
@@ -131,7 +141,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     def caption(self) -> str:
         """What the cells are, and what to know before they are used: a sentence a line."""
         cells = [cell for row in self.cells for cell in row]
-        what = f"{self.metrics[0].label_with_unit}: " if self.column_axis is not None else ""
+        what = f"{self._units()[0][0].label_with_unit}: " if self.column_axis is not None else ""
         kind = "means" if self.baseline is None else f"paired differences to {self.baseline}"
         intervals = f", with {self.confidence:.0%} bootstrap intervals" if any(cell.low is not None for cell in cells) else ""
         said = [f"{what}{kind} over {self.sentence}{intervals}"]
@@ -152,14 +162,29 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
             return False
         return cell.p is None or cell.p >= 1 - self.confidence
 
+    def _units(self) -> list[tuple[Metric, float]]:
+        """Of each column, the metric in the unit that is shown, and what its numbers are divided by."""
+        columns = list(zip(*self.cells, strict=True))
+        if self.column_axis is not None:
+            columns = [tuple(cell for column in columns for cell in column)] * len(columns)
+        return [
+            in_unit(metric, self.unit) if self.unit else usual_unit(metric, (cell.mean for cell in column))
+            for metric, column in zip(self.metrics, columns, strict=True)
+        ]
+
     def grid(self) -> Grid:
         """The table as texts."""
+        units = self._units()
+        columns = self.columns if self.column_axis is not None else [metric.label_with_unit for metric, _ in units]
         draws = {cell.draws for row in self.cells for cell in row}
         rows = []
         for name, cells in zip(self.rows, self.cells, strict=True):
-            entries = [Entry(self._shown(cell, len(draws) > 1), cell.best) for cell in cells]
+            entries = [
+                Entry(self._shown(cell.divided(divisor), len(draws) > 1), cell.best)
+                for cell, (_, divisor) in zip(cells, units, strict=True)
+            ]
             rows.append([Entry(f"{name} (baseline)" if name == self.baseline else name), *entries])
-        return Grid([self.head, *self.columns], rows, self.caption)
+        return Grid([self.head, *columns], rows, self.caption)
 
     def _shown(self, cell: Cell, differ: bool) -> str:
         """A cell as text: its mean and interval, whether it may be chance, how many there were where that matters."""
@@ -234,6 +259,7 @@ def table(
     confidence: float = CONFIDENCE,
     correction: Literal["holm"] | None = None,
     draws: Sequence[str] = DRAWS,
+    unit: str = "",
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Table:
@@ -252,6 +278,7 @@ def table(
         confidence: that of the bootstrap intervals, in (0, 1).
         correction: how p-values are corrected for the number of comparisons: `holm`, or None: not at all.
         draws: the axes whose values were drawn by chance.
+        unit: the unit in which texts show the numbers, such as `kWh` or `h`; "": the usual one of each metric.
         resamples: how many samples are drawn for each interval, in [1, 1,000,000].
         seed: of chance.
 
@@ -282,6 +309,8 @@ def table(
         raise InputError(f"the axis {rows} cannot be that of the rows and that of the columns")
     compared = None if baseline is None else value_of(axes, rows, baseline)
     metrics = [expect_metric(kept, each) for each in given]
+    for each in metrics if unit else ():
+        in_unit(each, unit)
     found_draws = draws_of(axes, draws, [rows, columns])
     groups = Groups(kept, rows, columns, found_draws)
     labels = _labels(kept, axes, rows)
@@ -314,6 +343,7 @@ def table(
         comparisons=tests.count,
         correction=correction,
         sentence=draws_sentence(kept, found_draws, counts) + pooled_sentence(pooled),
+        unit=unit,
         notes=(*notes_of(kept, found_draws, counts), *_equal_rows(groups, labels, named, metrics)),
     )
 
