@@ -106,14 +106,16 @@ def with_options(text: str, options: Mapping[str, object]) -> str:
     Raises:
         PolicyNameError: there is no such part, or it takes no options.
 
-    >>> with_options("easy-sjf", {"off": 60}), with_options("easy+off=5", {"off": 60}), with_options("easy", {"keep": True})
-    ('easy+sjf+off=60', 'easy+off=60', 'easy+keep')
+    >>> with_options("easy-sjf", {"off": 60}), with_options("easy+off=5", {"off": 60, "keep": True})
+    ('easy+sjf+off=60', 'easy+off=60+keep')
     """
     words = _words(text)
     for name, value in options.items():
         part = PARTS.get(name)
         if part is None or not (part.options or isinstance(value, bool)):
-            reason = f"there is no part {shown(name)}; see batproto policies" if part is None else f"{name} takes no options"
+            reason = (
+                f"there is no part {shown(name)}; see batproto policies" if part is None else f"{name} takes no options"
+            )
             raise PolicyNameError(f"{shown(text)} cannot be changed: {reason}")
         places = [place for place, word in enumerate(words) if word.partition("=")[0] == name]
         word = name if value is True else f"{name}={value:.10g}" if isinstance(value, float) else f"{name}={value}"

@@ -60,9 +60,7 @@ def _workshop(folder: str) -> Workshop:
     return Workshop(folder)
 
 
-def execute(
-    argument: tuple[Task, Limits, tuple[Measure, ...]], shared: Mapping[str, Files], scratch: str
-) -> Outcome:
+def execute(argument: tuple[Task, Limits, tuple[Measure, ...]], shared: Mapping[str, Files], scratch: str) -> Outcome:
     """Run a task, and measure it.
 
     Args:

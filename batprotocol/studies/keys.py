@@ -121,7 +121,12 @@ KEYS: Final[Mapping[str, Key]] = {
         lambda value: value in RULE_SETS,
         "The rule set; batsim-5.0.0-rc2 unless told otherwise.",
     ),
-    "warm_up": Key("metrics", "a share in [0, 1)", _is_share, "What the statistics leave out at the beginning, a share of the submissions' time."),
+    "warm_up": Key(
+        "metrics",
+        "a share in [0, 1)",
+        _is_share,
+        "What the statistics leave out at the beginning, a share of the submissions' time.",
+    ),
     "cool_down": Key("metrics", "a share in [0, 1)", _is_share, "What the statistics leave out at the end, likewise."),
     "tau": Key(
         "metrics",

@@ -45,9 +45,7 @@ class Measurable(msgspec.Struct, frozen=True, kw_only=True):
     consumed_joules: float | None = None
     energy: Sequence[tuple[float, float]] | None = None
 
-    def metrics(
-        self, measure: Measure, roots: Mapping[str, str], more: Sequence[OwnMetric] = ()
-    ) -> dict[str, float]:
+    def metrics(self, measure: Measure, roots: Mapping[str, str], more: Sequence[OwnMetric] = ()) -> dict[str, float]:
         """The metrics by their names; what is not known is not in it.
 
         Args:
@@ -92,7 +90,9 @@ def measure_again(
     """
     folder, hosts, measures = argument
     try:
-        roots = {digest: files.located(os.path.join(os.path.dirname(scratch), "files")) for digest, files in shared.items()}
+        roots = {
+            digest: files.located(os.path.join(os.path.dirname(scratch), "files")) for digest, files in shared.items()
+        }
         return measures_of(_kept(folder, hosts), measures, roots)
     except (InputError, OSError) as error:
         return str(error)

@@ -158,7 +158,10 @@ class Study:
                 return opened.rows_of(runs)
             found = _measured(opened, runs, todo, files, None)
             rows = opened.rows_of(runs)
-        with suppress(StudyError, OSError), Store(place, writes=True) as opened:  # where it may not be written, it stays
+        with (
+            suppress(StudyError, OSError),
+            Store(place, writes=True) as opened,
+        ):  # where it may not be written, it stays
             opened.add_measured(found)
         by_place = {(key, measure.key): metrics for key, measure, metrics in found}
         return rows.measured_as(by_place)

@@ -153,13 +153,13 @@ class Run(msgspec.Struct, frozen=True):
         cls,
         axes: Mapping[str, Any],
         task: Task,
-        measure: Measure = Measure(),
+        measure: Measure | None = None,
         drawn: tuple[str, ...] = (),
         is_model: bool = False,
     ) -> Run:
         """The run of a task."""
         key = _hash([FORMAT, version(), msgspec.to_builtins(task)])[:32]
-        return cls(key, axes, task, measure, drawn, is_model)
+        return cls(key, axes, task, measure or Measure(), drawn, is_model)
 
     @property
     def shared(self) -> tuple[str, ...]:

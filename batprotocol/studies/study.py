@@ -22,21 +22,23 @@ from batprotocol.simulator.inputs import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD
 from batprotocol.studies.files import Files
 from batprotocol.studies.keys import KEYS, values_of
 from batprotocol.studies.runs import Limits, Measure, OwnMetricFile, Run, Task
-from batprotocol.studies.sources import imported_from_beside
 from batprotocol.studies.schedulers import Chosen, chosen
+from batprotocol.studies.sources import imported_from_beside
 
 __all__ = ["Description", "read_description"]
 
 _SETTINGS: Final = ("name", "timeout", "memory", "metrics")
 _EXAMPLE: Final = "example"
 _UNITS: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_OF_MODELS: Final = (
-    *("jobs", "load", "offered_load", "estimates", "estimate_factor", "badness", "walltimes", "seed"),
-)
+_OF_MODELS: Final = (*("jobs", "load", "offered_load", "estimates", "estimate_factor", "badness", "walltimes", "seed"),)
 """What can be made of a workload that is drawn from a model."""
 _DRAWN: Final = {"weeks": "weeks", "estimate_factor": "estimates", "badness": "estimates"}
 """What of a workload is drawn by chance, by the keys that ask for it."""
-_EXCLUSIVE: Final = (("estimate_factor", "badness"), ("estimates", "estimate_factor", "badness"), ("load", "offered_load"))
+_EXCLUSIVE: Final = (
+    ("estimate_factor", "badness"),
+    ("estimates", "estimate_factor", "badness"),
+    ("load", "offered_load"),
+)
 """Of these keys, a study has one at most."""
 _SEED: Final = "{seed}"
 """Stands for the seed in the initialization data and in the arguments of a scheduler."""
@@ -167,7 +169,9 @@ class Description:
                 continue
             _expect_once(key, labels[key])
             self.axes[key] = tuple(labels[key])
-        _expect_once("scheduler", [" ".join([each.name, *map(str, each.parameters.items())]) for each in self._schedulers])
+        _expect_once(
+            "scheduler", [" ".join([each.name, *map(str, each.parameters.items())]) for each in self._schedulers]
+        )
         self.axes["scheduler"] = tuple(dict.fromkeys(each.name for each in self._schedulers))
         for each in self._schedulers:
             for name, value in each.parameters.items():
@@ -240,7 +244,9 @@ class Description:
         program = _program(batsim)
         count = self.count(only)
         if count > _MOST_RUNS:
-            raise StudyError(f"it has {count:,} runs, and {_MOST_RUNS:,} is the most: take fewer values, or --only some")
+            raise StudyError(
+                f"it has {count:,} runs, and {_MOST_RUNS:,} is the most: take fewer values, or --only some"
+            )
         found = list(self._all(only, files, tuple(batsim), program, in_process))
         if not found:
             raise StudyError(f"there is no run with {' '.join(only)}")

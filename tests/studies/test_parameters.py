@@ -58,9 +58,7 @@ def test_an_argument_with_several_values_is_an_axis(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_tables_have_such_axes(folder: Path) -> None:
-    study = Study(
-        scheduler=["fcfs", patient(hosts_an_hour=[1, 4])], workload=SMALL, seed=range(3), folder=folder
-    )
+    study = Study(scheduler=["fcfs", patient(hosts_an_hour=[1, 4])], workload=SMALL, seed=range(3), folder=folder)
     found = table(study.run(folder / "store", processes=1), rows="hosts_an_hour", resamples=99)
     assert (found.row_axis, found.rows) == ("hosts_an_hour", ("1", "4", "-"))
 
@@ -78,7 +76,9 @@ def test_a_list_of_lists_is_an_axis_of_lists(folder: Path) -> None:
 
 def test_options_of_policies_are_axes() -> None:
     study = Study(
-        scheduler=[{"scheduler": "easy-sjf+off=5", "name": "sleepy", "arguments": {"off": [60, 600.0], "keep": [True, False]}}],
+        scheduler=[
+            {"scheduler": "easy-sjf+off=5", "name": "sleepy", "arguments": {"off": [60, 600.0], "keep": [True, False]}}
+        ],
         workload=SMALL,
     )
     assert (study.axes["off"], study.axes["keep"]) == ((60, 600.0), (True, False))
@@ -171,8 +171,13 @@ def test_what_does_not_fit_together_is_refused(keys: dict[str, object], message:
 
 
 def test_a_billion_runs_are_counted_and_not_listed() -> None:
-    study = Study(scheduler=["fcfs", "easy"], workload=SMALL, seed=range(1000), load=[n / 1000 for n in range(1, 1001)],
-                  walltimes=[n / 100 for n in range(1, 501)])
+    study = Study(
+        scheduler=["fcfs", "easy"],
+        workload=SMALL,
+        seed=range(1000),
+        load=[n / 1000 for n in range(1, 1001)],
+        walltimes=[n / 100 for n in range(1, 501)],
+    )
     assert study.count() == 1_000_000_000
     assert study.count(["seed=1,2", "scheduler=easy", "load=0.5"]) == 1000
     assert len(study.runs(["seed=1", "load=0.5", "scheduler=easy"])) == 500

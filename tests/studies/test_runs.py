@@ -335,7 +335,15 @@ def test_a_store_of_a_former_version_is_read_and_brought_up_to_date(tmp_path: Pa
         with Store(tmp_path / "store", writes=writes) as store:
             assert [(row.axes, row.metrics) for row in store.rows()] == [({"seed": 1, "load": 2}, {"makespan": 5.0})]
             assert [row.axes for row in store.rows(all=True)] == [{"seed": 1}]
-    told = {"format": 1, "key": "abc", "state": "done", "kind": "", "error": "", "axes": {}, "metrics": {"makespan": 5.0}}
+    told = {
+        "format": 1,
+        "key": "abc",
+        "state": "done",
+        "kind": "",
+        "error": "",
+        "axes": {},
+        "metrics": {"makespan": 5.0},
+    }
     (folder / "run.json").write_text(json.dumps(told))
     (tmp_path / "store" / "index.sqlite").unlink()
     with Store(tmp_path / "store", writes=True) as store:

@@ -206,7 +206,9 @@ def test_a_log_says_how_far_a_study_is(study: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(work, "_BETWEEN_SECONDS", 0.0)
     lines = run_here("study", "run", str(study), "-j", "1").out.splitlines()
-    assert re.fullmatch(r"\d of 6 runs, [\d.e-]+/s, (less than a minute left|some \d+ min left|no run has ended yet)", lines[0])
+    assert re.fullmatch(
+        r"\d of 6 runs, [\d.e-]+/s, (less than a minute left|some \d+ min left|no run has ended yet)", lines[0]
+    )
     assert lines[-1].startswith("6 runs: 6 done, 0 failed; ")
 
 
@@ -231,4 +233,4 @@ def test_tables_take_metrics_of_ones_own_and_corrections(study: Path) -> None:
     holm = run_here("study", "table", str(study), "--baseline", "fcfs", "--columns", "seed", "--holm", "--json")
     assert json.loads(holm.out)["correction"] == "holm"
     wrong = run_here("study", "table", str(study), "--metric", "none.py:jobs")
-    assert (wrong.status, wrong.err.endswith("none.py: there is no such file\n")) == (1, True)
+    assert (wrong.status, wrong.err.endswith("none.py' with the metric 'jobs'\n")) == (1, True)

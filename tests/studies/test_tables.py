@@ -113,8 +113,8 @@ def test_text() -> None:
     assert re.fullmatch(r"my_<b>&%\.py:SAF +\+0\.1\d* \[-[\d.]+, \+[\d.]+\] n\.s\. \(n=6\)", lines[3])
     assert lines[4] == (
         "paired differences to fcfs over 5 to 6 seeds, with 95% bootstrap intervals; n.s.: may be chance; bold: better "
-        "than each other row, by more than chance; 3 comparisons, not corrected for their number; n: how many runs there "
-        "were, where some are missing"
+        "than each other row, by more than chance; 3 comparisons, not corrected for their number; n: how many runs "
+        "there were, where some are missing"
     )
     assert lines[5:] == ["intervals of 3 to 5 draws are rough: take 10 or more"]
 
@@ -253,7 +253,9 @@ def test_wide_intervals_of_pooled_rows() -> None:
     rows = [row for row in pooled() if row.axes["scheduler"] == "fcfs"]
     (cell,) = table(rows, resamples=999).cells[0]
     alone = interval([row.metrics["mean_bounded_slowdown"] for row in rows], resamples=999)
-    assert alone is not None and cell.low is not None and cell.high is not None
+    assert alone is not None
+    assert cell.low is not None
+    assert cell.high is not None
     assert cell.high - cell.low > 1.8 * (alone[1] - alone[0])
 
 
@@ -266,7 +268,9 @@ def test_windows_that_are_apart_are_draws() -> None:
     found = table(rows, metric="utilisation", resamples=99)
     assert (found.draws, found.cells[0][0].draws, found.cells[0][0].count) == (("jobs",), 10, 30)
     assert "over 10 windows of one log, each the mean over 3 seeds" in found.caption
-    overlapping = [PlainRow({**row.axes, "jobs": f"0-{row.axes['jobs'].partition('-')[2]}"}, row.metrics) for row in rows]
+    overlapping = [
+        PlainRow({**row.axes, "jobs": f"0-{row.axes['jobs'].partition('-')[2]}"}, row.metrics) for row in rows
+    ]
     assert table(overlapping, metric="utilisation", resamples=99).draws == ("seed",)
 
 
@@ -365,7 +369,8 @@ def test_comparisons_are_counted_and_corrected_on_request() -> None:
     for place, (p, corrected) in enumerate(ordered):
         running = max(running, min(1.0, p * (8 - place)))
         assert corrected == pytest.approx(running)
-    assert "n.s." in str(holm) and str(holm).count("n.s.") >= str(plain).count("n.s.")
+    assert "n.s." in str(holm)
+    assert str(holm).count("n.s.") >= str(plain).count("n.s.")
     with pytest.raises(InputError, match="expected a correction that is holm or none, got 'bonferroni'"):
         table(rows, correction="bonferroni")  # type: ignore[arg-type]
 

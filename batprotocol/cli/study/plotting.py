@@ -23,6 +23,7 @@ from batprotocol.studies.comparing.rows import select
 
 __all__ = ["show"]
 
+
 def show(
     source: str,
     *,
@@ -61,9 +62,7 @@ def show(
     elif x is None:
         raise click.UsageError("lines need an axis to the right: give --x, too")
     else:
-        figure = plot_lines(
-            kept, x=x, metric=name, confidence=confidence, baseline=baseline, panels=panels, **common
-        )
+        figure = plot_lines(kept, x=x, metric=name, confidence=confidence, baseline=baseline, panels=panels, **common)
     save_plot(figure, output)
     messages = Output()
     for note in figure.notes:

@@ -53,7 +53,10 @@ _confidence = click.option(
     help="The confidence of the intervals.",
 )
 _unit = click.option(
-    "--unit", metavar="UNIT", default="", help="Show the metric in this unit, such as kWh or h; CSV and JSON keep their own."
+    "--unit",
+    metavar="UNIT",
+    default="",
+    help="Show the metric in this unit, such as kWh or h; CSV and JSON keep their own.",
 )
 
 
@@ -143,7 +146,6 @@ def table(**options: Any) -> None:
 )
 @click.option("--baseline", metavar="VALUE", help="Draw differences to this line, paired by seed and so on.")
 @click.option("--panels", metavar="AXIS", help="Draw a panel for each value of this axis.")
-
 @click.option(
     "--of",
     type=click.Choice(["waiting_time", "turnaround_time", "slowdown", "bounded_slowdown"]),

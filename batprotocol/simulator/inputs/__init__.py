@@ -16,6 +16,7 @@ fault before anything runs:
 - `workload_json`, `platform_xml`: the way back, of what was made here (`writing`).
 """
 
+from batprotocol.simulator.inputs.advice import advice_on
 from batprotocol.simulator.inputs.changes import (
     WEEK,
     estimated_walltimes,
@@ -27,7 +28,6 @@ from batprotocol.simulator.inputs.changes import (
     shuffled_weeks,
     with_offered_load,
 )
-from batprotocol.simulator.inputs.advice import advice_on
 from batprotocol.simulator.inputs.event_lists import read_external_events
 from batprotocol.simulator.inputs.events import ExternalEventList, TimedEvent
 from batprotocol.simulator.inputs.hosts import Host, Role, SleepPState, Watts

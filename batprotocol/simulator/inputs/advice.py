@@ -29,7 +29,7 @@ def advice_on(workload: Workload) -> list[str]:
     if missing:
         have = "1 job has" if missing == 1 else f"{missing:,} of {len(workload):,} jobs have"
         found.append(
-            f"{have} no requested time: policies expect them to run for ever, so that sjf, easy and conservative cannot "
-            "tell them apart; add estimates=exact or estimate-factor=2"
+            f"{have} no requested time: policies expect them to run for ever, so that sjf, easy and conservative "
+            "cannot tell them apart; add estimates=exact or estimate-factor=2"
         )
     return found

@@ -89,7 +89,7 @@ def named_workload(
     if path.startswith("lublin:") and not os.path.exists(text):
         given = _options(text, query, MODEL_WORDS)
         _expect_one_of_each(text, given)
-        changes = {key: given.pop(key) for key in _OF_MODELS if key in given}
+        changes: dict[str, Any] = {key: given.pop(key) for key in _OF_MODELS if key in given}
         if given.get("estimates") == _EXACT:
             changes["estimates"] = given.pop("estimates")
         size = _converted(text, "hosts", path.partition(":")[2], int)

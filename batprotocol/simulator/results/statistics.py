@@ -65,7 +65,9 @@ class Statistics(Observer):
         self.first_submission = math.inf
         self.last_submission = -math.inf
         self.work = 0.0
-        self._waiting: list[tuple[float, float]] = []  # jobs that may still wait at the last submission, by their starts
+        self._waiting: list[
+            tuple[float, float]
+        ] = []  # jobs that may still wait at the last submission, by their starts
         self.last_finish = 0.0
         self.computing = StepSeries()
         self.queue = StepSeries()

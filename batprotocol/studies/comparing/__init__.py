@@ -1,9 +1,9 @@
 """Results of many runs compared: tables, plots, and what two runs differ in.
 
-`rows` says what is compared, and `cells` which of their values repeat a measurement; `bootstrap` computes how sure a mean
-is. `tables` makes means and differences of them, with `digits` as people read them and `captions` that say what they
-are over, in `formats` for terminals, papers and notebooks; `pairs` compares two runs, which `schedules` reads of result
-files; `plots` draws. It knows nothing of how runs are made or kept.
+`rows` says what is compared, and `cells` which of their values repeat a measurement; `bootstrap` computes how sure a
+mean is. `tables` makes means and differences of them, with `digits` and `units` as people read them and `captions` that
+say what they are over, in `formats` for terminals, papers and notebooks. `pairs` compares two runs, which `schedules`
+reads of result files. `plots` says what is drawn, and `drawing` how. It knows nothing of how runs are made or kept.
 """
 
 from batprotocol.studies.comparing.bootstrap import CONFIDENCE, RESAMPLES, holm, interval, means_of, p_value

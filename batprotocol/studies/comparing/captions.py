@@ -92,7 +92,9 @@ def load_note(rows: Iterable[ResultRow]) -> str:
     if above:
         reasons.append(f"in {len(above):,} of {len(known):,} runs the offered load is above 1 (up to {max(above):.3g})")
     if growing:
-        reasons.append(f"in {len(growing):,} of {len(known):,} runs more than {WAITING:.0%} of the jobs wait at the end")
+        reasons.append(
+            f"in {len(growing):,} of {len(known):,} runs more than {WAITING:.0%} of the jobs wait at the end"
+        )
     if not reasons:
         return ""
     return f"{'; '.join(reasons)}: {CONSEQUENCE}"
@@ -121,4 +123,3 @@ def _range(counts: Sequence[int]) -> str:
     if not known:
         return "0"
     return f"{known[0]:,}" if min(known) == max(known) else f"{min(known):,} to {max(known):,}"
-

@@ -6,6 +6,7 @@ is not: where a cell pools it, each draw counts once, with the mean over what is
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ from batprotocol.studies.comparing.rows import ResultRow, label
 __all__ = ["DRAWS", "Groups", "Sample", "draws_of"]
 
 DRAWS: Final = ("seed", "jobs", "time")
-"""The axes whose values are drawn, unless a caller names others: windows of a log count as drawn where they are apart."""
+"""The axes whose values are drawn, if nothing else is given: windows of a log are, where they are apart."""
 _WINDOWS: Final = ("jobs", "time")
 _WINDOW: Final = re.compile(r"([0-9.]+)-([0-9.]*)")
 
@@ -26,12 +27,12 @@ class Sample(NamedTuple):
 
     Args:
         values: one for each draw: the mean over what is pooled in it.
-        count: how many runs, or pairs of runs, they are made of.
+        runs: how many runs, or pairs of runs, they are made of.
         missing: how many runs or pairs have failed or are not there.
     """
 
     values: list[float]
-    count: int
+    runs: int
     missing: int
 
     @property
@@ -79,7 +80,7 @@ def _are_apart(labels: Sequence[str]) -> bool:
         except ValueError:
             return False
     found.sort()
-    return all(before[1] <= after[0] for before, after in zip(found, found[1:], strict=False))
+    return all(before[1] <= after[0] for before, after in itertools.pairwise(found))
 
 
 class Groups:
@@ -129,9 +130,11 @@ class Groups:
         draws: dict[tuple[str, ...], list[_Result]] = {}
         for place in dict.fromkeys([*one, *another]):
             first, second = one.get(place), another.get(place)
-            known = first is not None and second is not None and first.value is not None and second.value is not None
-            difference = first.value - second.value if known else None
-            runs = None if first is None or second is None or None in (first.run, second.run) else (first.run, second.run)
+            values = [each.value for each in (first, second) if each is not None and each.value is not None]
+            difference = values[0] - values[1] if len(values) == 2 else None
+            runs = (
+                None if first is None or second is None or None in (first.run, second.run) else (first.run, second.run)
+            )
             draw = self._draw(dict(zip(common, place, strict=True)))
             draws.setdefault(draw, []).append(_Result(runs, difference))
         return _sample(list(draws.values()))
@@ -143,7 +146,7 @@ class Groups:
             found = self.differences(row, other, column, metric)
             if found.missing or any(found.values):
                 return False
-            pairs += found.count
+            pairs += found.runs
         return pairs > 1
 
     def _draw(self, rest: Mapping[str, str]) -> tuple[str, ...]:

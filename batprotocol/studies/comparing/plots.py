@@ -115,14 +115,18 @@ def plot_lines(
     options: dict[str, Any] = {"rows": by, "columns": axis, "metric": metric, "confidence": confidence}
     parts = [_part(kept, panels, name) for name in names]
     found = [table(part, baseline=baseline, **options) for part in parts]
-    shown_metric, divisor = _unit(found[0].metrics[0], unit, (cell.mean for each in found for row in each.cells for cell in row))
+    shown_metric, divisor = _unit(
+        found[0].metrics[0], unit, (cell.mean for each in found for row in each.cells for cell in row)
+    )
     lines = axes[by] if baseline is None else [each for each in axes[by] if each != found[0].baseline]
     figure, drawn = canvas(look, len(names))
     for (_, panel), part, each in zip(panels_of(names, panels, drawn), parts, found, strict=True):
         _draw_panel(panel, part, each, lines, axis, told, divisor)
         panel.set_xlabel(axis_label(kept, axis) if told is None else told.label_with_unit)
         panel.set_ylabel(_y_label(shown_metric, found[0].baseline))
-    note = f"{'means' if baseline is None else 'paired differences'} over {found[0].sentence}, {confidence:.0%} intervals"
+    note = (
+        f"{'means' if baseline is None else 'paired differences'} over {found[0].sentence}, {confidence:.0%} intervals"
+    )
     finish(figure, drawn, look, log=log, legend=by, note=note)
     figure.notes = tuple(dict.fromkeys(each for one in found for each in one.notes))
     return figure
@@ -343,9 +347,7 @@ def plot_boxes(
     width = 0.8 / len(names)
     for number, name in enumerate(names):
         colour = looks(number)[0]
-        places = [
-            _place_of(place, number, len(names)) if x is not None else number for place in range(len(groups))
-        ]
+        places = [_place_of(place, number, len(names)) if x is not None else number for place in range(len(groups))]
         drawn = axes.boxplot(
             [[value / divisor for value in values.get((group, name), [])] for group in groups],
             positions=places,
@@ -420,7 +422,14 @@ def plot_ecdf(
     if log:
         axes.set_xscale("symlog", linthresh=1.0)
     axes.set_xlim(left=0 if of.endswith("time") else 1)
-    finish(figure, [axes], look, log=False, legend=by, note=runs_sentence(known, (by, None)).replace("runs", "jobs of runs"))
+    finish(
+        figure,
+        [axes],
+        look,
+        log=False,
+        legend=by,
+        note=runs_sentence(known, (by, None)).replace("runs", "jobs of runs"),
+    )
     return figure
 
 

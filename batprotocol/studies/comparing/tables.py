@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from batprotocol.errors import InputError, shown
-from batprotocol.simulator import Metric, metric_named
+from batprotocol.simulator import Metric
 from batprotocol.studies.comparing import formats
 from batprotocol.studies.comparing.bootstrap import CONFIDENCE, RESAMPLES, holm, interval, p_value
 from batprotocol.studies.comparing.captions import draws_sentence, notes_of, pooled_sentence
@@ -28,7 +28,6 @@ from batprotocol.studies.comparing.rows import (
     axis_label,
     expect_axis,
     expect_metric,
-    label,
     select,
     value_of,
 )
@@ -143,7 +142,9 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         cells = [cell for row in self.cells for cell in row]
         what = f"{self._units()[0][0].label_with_unit}: " if self.column_axis is not None else ""
         kind = "means" if self.baseline is None else f"paired differences to {self.baseline}"
-        intervals = f", with {self.confidence:.0%} bootstrap intervals" if any(cell.low is not None for cell in cells) else ""
+        intervals = (
+            f", with {self.confidence:.0%} bootstrap intervals" if any(cell.low is not None for cell in cells) else ""
+        )
         said = [f"{what}{kind} over {self.sentence}{intervals}"]
         if any(self._is_unsure(cell) for cell in cells):
             said.append(f"{_UNSURE}: may be chance")
@@ -272,7 +273,8 @@ def table(
         results: its rows.
         rows: the axis of the table's rows.
         columns: the axis of its columns; None: the columns are the metrics.
-        metric: by its name in `METRICS`, or a metric of one's own; without an axis for the columns, several of them, too.
+        metric: by its name in `METRICS`, or a metric of one's own; without an axis for the columns, several of them,
+            too.
         baseline: the value on the axis of the rows that the others are compared with, pair by pair; None: none.
         where: the values to look at, on some axes.
         confidence: that of the bootstrap intervals, in (0, 1).
@@ -451,7 +453,7 @@ class _Column:
             low=low,
             high=high,
             draws=len(sample.values),
-            count=sample.count,
+            count=sample.runs,
             missing=sample.missing,
             best=name == self._first and self._is_sure(tests),
             is_baseline=name == self._baseline,

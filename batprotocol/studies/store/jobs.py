@@ -90,7 +90,9 @@ def as_parquet(csv: bytes, users: bytes | None = None) -> bytes:
         texts = [None if user is None else msgspec.json.encode(user).decode() for user in found]
         table = table.append_column(_USER, pyarrow.array(texts, pyarrow.string()))
     sink = io.BytesIO()
-    pyarrow.parquet.write_table(table, sink, use_dictionary=[*_REPEATED, *([_USER] if users is not None else [])], write_statistics=False)
+    pyarrow.parquet.write_table(
+        table, sink, use_dictionary=[*_REPEATED, *([_USER] if users is not None else [])], write_statistics=False
+    )
     return sink.getvalue()
 
 

@@ -135,7 +135,9 @@ class Store:
                 found: Any = msgspec.json.decode(file.read())
             if found["format"] not in (1, FORMAT) or found["key"] != key:
                 raise ValueError
-            entry = Entry(key, found["state"], found["kind"], found["error"], found["axes"], found.get("facts", {}), 0.0)
+            entry = Entry(
+                key, found["state"], found["kind"], found["error"], found["axes"], found.get("facts", {}), 0.0
+            )
             if found["format"] == 1:
                 return _Known(entry, {"": found["metrics"]}, {})
             metrics = {each["measure"]: each["metrics"] for each in found["measured"]}
@@ -175,9 +177,7 @@ class Store:
         described = {key: msgspec.to_builtins(each) for key, each in measures.items()}
         for run, outcome in found:
             facts = {"drawn": list(run.drawn), "model": run.is_model, "hosts": outcome.hosts}
-            entry = Entry(
-                run.key, outcome.state, outcome.kind, outcome.error, dict(run.axes), facts, outcome.seconds
-            )
+            entry = Entry(run.key, outcome.state, outcome.kind, outcome.error, dict(run.axes), facts, outcome.seconds)
             how = {key: described[key] for key in outcome.measured}
             own = _Known(entry, outcome.measured, how)
             if self._put(run, outcome, own):
