@@ -152,11 +152,11 @@ def test_wrong_metrics_are_refused(folder: Path) -> None:
             Study(scheduler="easy", workload="log.swf", folder=str(folder), metrics=given)
     (row, _), _ = run(folder, "other", metrics="wrong.py:breaks")
     assert (row.state, row.kind) == ("failed", "input")
-    assert "the metric breaks raised ValueError: no" in row.error
+    assert "the metric 'breaks' failed: ValueError: no" in row.error
     rows, _ = run(folder)
-    with pytest.raises(StudyError, match="the metric breaks raised ValueError: no"):
+    with pytest.raises(StudyError, match="the metric 'breaks' failed: ValueError: no"):
         run(folder, metrics="wrong.py:breaks")
-    with pytest.raises(InputError, match="the metric breaks raised"):
+    with pytest.raises(InputError, match="the metric 'breaks' failed"):
         with_metrics(rows, [load_metric("wrong.py:breaks", str(folder))])
 
 

@@ -102,8 +102,8 @@ def table(**options: Any) -> None:
     columns are averaged within each seed first, and the caption names them.
 
     With --baseline, the cells are differences: from each run, that of the baseline with the same seed, load and so on
-    is subtracted. A difference that may be chance is marked "n.s.". A cell is in bold, or in asterisks, where it is
-    better than each other cell of its column by more than chance.
+    is subtracted. A difference that may be chance is marked "n.s.". A mean is in bold, or in asterisks, where it is
+    better than each other one of its column by more than chance; a difference, where it is better than the baseline.
 
     Of a study that is named by its file, the runs are those of the file as it is now, in NAME.runs.
 

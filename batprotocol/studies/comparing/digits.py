@@ -53,13 +53,15 @@ def cell_decimals(mean: float, width: float | None) -> tuple[int, int]:
 
     >>> cell_decimals(5.02, 1.0), cell_decimals(44.1, 12.0), cell_decimals(235.82, 150.0), cell_decimals(53.64, None)
     ((2, 1), (1, 0), (0, 0), (2, 2))
+    >>> cell_decimals(0.0034, 12.0)
+    (2, 0)
     """
     size = math.floor(math.log10(abs(mean))) if mean and math.isfinite(mean) else 0
     if width is None or not _NOTHING * abs(mean) < width < math.inf:
         alone = 0 if _is_whole(mean) else min(max(_DIGITS - 1 - size, 0), _MOST_DECIMALS)
         return alone, alone
     coarse = min(max(1 - math.floor(math.log10(width)), 0), _MOST_DECIMALS)
-    return min(max(min(_LEAST - 1 - size, coarse + 1), coarse), _MOST_DECIMALS), coarse
+    return min(max(min(_LEAST - 1 - size, coarse + 2), coarse), _MOST_DECIMALS), coarse
 
 
 def _is_whole(value: float) -> bool:

@@ -3,7 +3,8 @@
 Or they are differences to a baseline, paired: from each run that run of the baseline is subtracted that has the same
 seed, load and so on, so that what chance does to both goes away.
 
-A cell is in bold where it is better than each other cell of its column, tested pair by pair in the same way.
+A mean is in bold where it is better than each other one of its column, by more than chance, pair by pair; a difference,
+where it is better than the baseline.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ from batprotocol.studies.comparing.units import in_unit, usual_unit
 __all__ = ["Cell", "Table", "table"]
 
 _UNSURE: Final = "n.s."
+_OWN: Final = "own"
+"""The path of metrics that users define begins with this."""
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +51,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
         draws: over how many draws.
         count: over how many runs, or pairs of runs: more than draws where other axes are pooled.
         missing: how many runs or pairs are not in it, because they have failed or are not there.
-        best: whether it is better than each other cell of the column, by more than chance.
+        best: whether it is better than each other cell of the column, by more than chance; a difference: whether it is
+            better than the baseline.
         is_baseline: whether it is of the baseline itself, whose means are shown, while the others are differences.
         p: how likely such a difference to the baseline is by chance, corrected as the table says; None without one.
     """
@@ -149,7 +153,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         if any(self._is_unsure(cell) for cell in cells):
             said.append(f"{_UNSURE}: may be chance")
         if any(cell.best for cell in cells):
-            said.append("bold: better than each other row, by more than chance")
+            than = "each other row" if self.baseline is None else self.baseline
+            said.append(f"bold: better than {than}, by more than chance")
         if self.comparisons > 1 and (self.baseline is not None or any(cell.best for cell in cells)):
             corrected = "corrected by Holm" if self.correction else "not corrected for their number"
             said.append(f"{self.comparisons:,} comparisons, {corrected}")
@@ -436,7 +441,7 @@ class _Column:
         for name in self._labels if self._baseline is not None else ():
             if name != self._baseline:
                 tests.ask(self._pair(name, str(self._baseline)), self._differences(name, str(self._baseline)))
-        if self._first is not None:
+        if self._baseline is None and self._first is not None:
             for other in self._others(self._first):
                 tests.ask(self._pair(self._first, other), self._differences(self._first, other))
 
@@ -448,6 +453,13 @@ class _Column:
         is_difference = self._baseline is not None and name != self._baseline
         sample = self._differences(name, str(self._baseline)) if is_difference else self._samples[name]
         low, high = tests.interval(sample.values)
+        if (
+            low is not None
+            and not is_difference
+            and self._metric.path.partition(".")[0] != _OWN
+            and min(sample.values) >= 0
+        ):
+            low = max(low, 0.0)  # no metric of this library is negative
         return Cell(
             mean=sample.mean,
             low=low,
@@ -455,17 +467,20 @@ class _Column:
             draws=len(sample.values),
             count=sample.runs,
             missing=sample.missing,
-            best=name == self._first and self._is_sure(tests),
+            best=self._is_better(name, str(self._baseline), tests) if is_difference else self._is_best(name, tests),
             is_baseline=name == self._baseline,
             p=tests.p(self._pair(name, str(self._baseline))) if is_difference else None,
         )
 
-    def _is_sure(self, tests: _Tests) -> bool:
-        """Whether the best row is better than each other one by more than chance."""
-        name = str(self._first)
-        sign = 1.0 if self._metric.better == "less" else -1.0
-        for other in self._others(name):
-            p, mean = tests.p(self._pair(name, other)), self._differences(name, other).mean
-            if p is None or p >= 1 - tests.confidence or mean is None or sign * mean >= 0:
-                return False
-        return True
+    def _is_best(self, name: str, tests: _Tests) -> bool:
+        """Whether a row is better than each other one by more than chance."""
+        if self._baseline is not None or name != self._first:
+            return False
+        return all(self._is_better(name, other, tests) for other in self._others(name))
+
+    def _is_better(self, name: str, other: str, tests: _Tests) -> bool:
+        """Whether a row is better than another one by more than chance."""
+        p, mean = tests.p(self._pair(name, other)), self._differences(name, other).mean
+        if p is None or p >= 1 - tests.confidence or mean is None or self._metric.better is None:
+            return False
+        return mean < 0 if self._metric.better == "less" else mean > 0
