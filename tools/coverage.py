@@ -1,8 +1,8 @@
 """How often intervals of tables hold the true mean: 95 % of all, if they are right.
 
 The truth comes from many simulations of Lublin and Feitelson's model with two policies, at two loads. Then tables are
-made of ten seeds at a time, drawn from these, in each form: means, means that pool the loads, and differences of pairs, with
-and without pooling. Beside each is what the usual bootstrap (BCa) gives where rows count as independent.
+made of ten seeds at a time, drawn from these, in each form: means, means that pool the loads, and differences of pairs,
+with and without pooling. Beside each is what the usual bootstrap (BCa) gives where rows count as independent.
 
     python tools/coverage.py                          100,000 runs of each, which take an hour, then 1,000 tables
     python tools/coverage.py --runs 2000              fewer, to try it
