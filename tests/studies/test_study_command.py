@@ -234,3 +234,10 @@ def test_tables_take_metrics_of_ones_own_and_corrections(study: Path) -> None:
     assert json.loads(holm.out)["correction"] == "holm"
     wrong = run_here("study", "table", str(study), "--metric", "none.py:jobs")
     assert (wrong.status, wrong.err.endswith("none.py' with the metric 'jobs'\n")) == (1, True)
+
+
+def test_a_file_in_place_of_a_command(study: Path) -> None:
+    found = run_here("study", str(study))
+    assert (found.status, found.out) == (2, "")
+    assert f"{study} is a file: type batproto study run {study}" in found.err
+    assert "no such command 'runs'" in run_here("study", "runs").err.lower()
