@@ -2,19 +2,20 @@
 
 `rows` says what is compared; `bootstrap` how sure a mean is. `tables` makes means and differences of them, with
 `digits` as people read them, in `formats` for terminals, papers and notebooks; `pairs` compares two runs, which
-`schedules` reads of result files; `plots` draws. It knows nothing of how runs are made or kept.
+`schedules` reads of result files and recordings (`told`); `plots` draws. It knows nothing of how runs are made or kept.
 """
 
 from batprotocol.studies.comparing.bootstrap import CONFIDENCE, RESAMPLES, interval
 from batprotocol.studies.comparing.pairs import TOLERANCE, Comparison, JobPair, Parting, compare
 from batprotocol.studies.comparing.plots import expect_plots, plot_boxes, plot_ecdf, plot_lines, save_plot
 from batprotocol.studies.comparing.rows import PlainRow, ResultRow
-from batprotocol.studies.comparing.schedules import Schedule, read_schedule
+from batprotocol.studies.comparing.schedules import TOLD_TOLERANCE, Schedule, read_schedule, schedule_in
 from batprotocol.studies.comparing.tables import Cell, Table, table
 
 __all__ = [
     "CONFIDENCE",
     "RESAMPLES",
+    "TOLD_TOLERANCE",
     "TOLERANCE",
     "Cell",
     "Comparison",
@@ -32,5 +33,6 @@ __all__ = [
     "plot_lines",
     "read_schedule",
     "save_plot",
+    "schedule_in",
     "table",
 ]
