@@ -109,7 +109,8 @@ def diff(
     loses.
 
     RUN is a recording; or a folder of result files, a jobs.csv, or a run of a study, "study.runs?scheduler=easy&seed=3"
-    for example. Where one of the two has no messages, the schedules are compared: where they part first, and which jobs differ.
+    for example. Where one of the two has no messages, the schedules are compared: where they part first, and which jobs
+    differ.
 
     The exit status is that of diff: 0 if they are alike, 1 if they differ, 2 if one cannot be read.
 

@@ -3,8 +3,8 @@
 `rows` says what is compared, and `cells` which of their values repeat a measurement; `bootstrap` computes how sure a
 mean is. `tables` makes means and differences of them, with `digits` and `units` as people read them and `captions` that
 say what they are over, in `formats` for terminals, papers and notebooks. `pairs` compares two runs, which `schedules`
-reads of result files and recordings (`told`). `plots` says what is drawn, and `drawing` how. It knows nothing of how runs
-are made or kept.
+reads of result files and recordings (`told`). `plots` says what is drawn, and `drawing` how. It knows nothing of how
+runs are made or kept.
 """
 
 from batprotocol.studies.comparing.bootstrap import CONFIDENCE, RESAMPLES, holm, interval, means_of, p_value
