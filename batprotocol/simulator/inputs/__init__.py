@@ -11,7 +11,7 @@ fault before anything runs:
   `older_profiles`, those of Batsim 1 to 4), `compact_json` and `traces` serve `workload_json`, and `quick_floats` read
   numbers as Batsim does; `swf` reads the archive's format. `reading` finds out which of them a file needs, and what
   `names` stand for; `lublin` draws jobs by chance, `windows` cuts parts out, and `changes` makes other loads, weeks and
-  walltimes.
+  walltimes. `advice` says what to know of a workload before its results are used.
 - `read_external_events`: `event_lists`, in the order of `unstable` unless corrected.
 - `workload_json`, `platform_xml`: the way back, of what was made here (`writing`).
 """
