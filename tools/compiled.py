@@ -76,6 +76,7 @@ MODULES: Final = tuple(
             "edc/session.py",
             "edc/verdicts.py",
             "signals.py",
+            "simulator/results/extended.py",
             "simulator/results/series.py",
             "steps/counting.py",
         )

@@ -167,6 +167,23 @@ def test_energy_is_that_of_the_load() -> None:
     assert [row.consumed_energy for row in rows.rows] == [pytest.approx(100.0), pytest.approx(1000.0)]
 
 
+@pytest.mark.parametrize(("corrected", "joules"), [(False, 500.0), (True, 50.0)])
+def test_the_first_reading_charges_the_first_power_state(tmp_path: Path, corrected: bool, joules: float) -> None:
+    path = tmp_path / "platform.xml"
+    path.write_text(
+        """<platform version="4.1"><zone id="all" routing="Full">
+        <host id="master_host" speed="1Gf"><prop id="wattage_per_state" value="0:0"/></host>
+        <host id="host" speed="1Gf,1Gf" pstate="1"><prop id="wattage_per_state" value="100:100,10:10"/></host>
+        </zone></platform>"""
+    )
+    workload = Workload([StaticJob("1", 5.0, 1, DelayProfile(10.0))])
+    simulate(path, workload, FCFS(), energy=True, corrected=corrected, output=f"{tmp_path}/")
+    first, last = (
+        float(line.split(",")[1]) for line in (tmp_path / "consumed_energy.csv").read_text().splitlines()[1:]
+    )
+    assert (first, last - first) == (pytest.approx(joules, abs=0.01), pytest.approx(100.0, abs=0.01))
+
+
 def test_energy_needs_wattages() -> None:
     with pytest.raises(InputError, match="host0"):
         Simulator(PLATFORM, energy=True)

@@ -13,8 +13,8 @@ from typing import Final
 from batprotocol.errors import InputError, shown
 from batprotocol.files import naming
 from batprotocol.model import FinalJobState
+from batprotocol.simulator.results.extended import SHORTEST, times
 from batprotocol.simulator.results.observing import (
-    SHORTEST,
     EnergyRow,
     JobRow,
     MachineStatesRow,
@@ -22,7 +22,6 @@ from batprotocol.simulator.results.observing import (
     PStateRow,
     Totals,
 )
-from batprotocol.simulator.results.precise import slowdown
 from batprotocol.simulator.results.statistics import Statistics
 
 __all__ = ["ResultFiles", "read_jobs", "write_real_execution"]
@@ -176,13 +175,11 @@ def job_line(row: JobRow) -> str:
     start, runtime = row.starting_time, row.execution_time
     if start is None or runtime is None:
         return f"{head},,,,,,,,"
-    runtime = runtime or SHORTEST
-    finish = start + runtime
-    turnaround = finish - row.submission_time
+    finish, waiting, turnaround, stretch = times(row.submission_time, start, runtime, row.execution_time_rest)
     energy = "" if row.consumed_energy is None else f"{row.consumed_energy:f}"
     return (
-        f"{head}{start:f},{runtime:f},{finish:f},{start - row.submission_time:f},{turnaround:f},"
-        f"{float(slowdown(row.submission_time, start, runtime)):f},{row.allocated_resources},{energy},"
+        f"{head}{start:f},{runtime or SHORTEST:f},{finish[0]:f},{waiting[0]:f},{turnaround[0]:f},{stretch[0]:f},"
+        f"{row.allocated_resources},{energy},"
     )
 
 
