@@ -208,6 +208,28 @@ def test_a_kill_tells_how_far_the_job_had_come() -> None:
     assert ends(messages)["w0!1"][1] == "COMPLETED_KILLED"
 
 
+@pytest.mark.parametrize(("delay", "is_killed"), [(4.0, False), (5.0, True)])
+def test_profiles_are_absent_if_no_job_was_killed(delay: float, is_killed: bool) -> None:
+    def decide(message: Message) -> list[Event]:
+        events = list(at_once()(message))
+        for event in message.events:
+            calls = [
+                CallMeLaterEvent(timestamp=message.now, call_me_later_id=id, when=OneShot(at))
+                for id, at in (("kill", 4), ("a", 8), ("b", 8), ("c", 8))
+            ]
+            if type(event) is JobSubmittedEvent:
+                events.append(calls[0])
+            elif type(event) is RequestedCallEvent and event.call_me_later_id == "kill":
+                # Each call takes the time of a message: the shorter job ends before the kill is handled.
+                events += [*calls[1:], KillJobsEvent(timestamp=message.now, job_ids=("w0!1",))]
+        return events
+
+    job = StaticJob("1", 0.0, 1, DelayProfile(delay))
+    messages = simulated(simulator(job), decide, forward_profiles_on_jobs_killed=True)
+    (killed,) = (event for message in messages for event in message.events if type(event) is JobsKilledEvent)
+    assert (len(killed.progresses) == 1, killed.profiles is not None) == (is_killed, is_killed)
+
+
 def test_a_forced_stop_is_the_end() -> None:
     def decide(message: Message) -> list[Event]:
         if any(type(event) is JobSubmittedEvent for event in message.events):
