@@ -39,6 +39,7 @@ FLOORS = {
     "engines": 4.5,  # it starts processes, for those who run many things
     "schemas": 4.6,
     "methods": 4.5,
+    "tables": 4.5,
     "signals": 4.5,
     "writing": 4.5,
     "sockets": 4.5,

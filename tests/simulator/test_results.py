@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import copy
 import csv
+import io
 import json
 import math
 import pickle
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rich.console import Console
 
 from batprotocol.model import FinalJobState
@@ -34,11 +37,14 @@ from batprotocol.simulator.results import (
     write_real_execution,
 )
 from batprotocol.simulator.results.extended import Pair, difference, plus, quotient, times, total
+from batprotocol.simulator.results.files import job_line, jobs_text
 from batprotocol.simulator.results.precise import Precise
 from batprotocol.simulator.results.series import StepSeries
+from batprotocol.tables import Rows
 
 WITHOUT_ENGINE = True
 
+JOBS = jobs_text([]).rstrip()
 STATES = [state for state in FinalJobState if state is not FinalJobState.REJECTED]
 
 
@@ -128,6 +134,50 @@ def test_rows_are_written_as_batsim_writes_them(tmp_path: Path) -> None:
     ]
 
 
+NAMED = st.text(st.characters(blacklist_categories=("Cs",)) | st.sampled_from('",!w0 '), max_size=12)
+
+
+def as_csv(row: JobRow) -> str:
+    """A line of jobs.csv as programs write it that put names into quotation marks."""
+    written = io.StringIO()
+    csv.writer(written).writerow([row.job_id, row.workload_name, row.profile])
+    return written.getvalue().removesuffix("\r\n") + job_line(job()).removeprefix("1,w0,w0!p")
+
+
+@given(st.lists(st.tuples(NAMED, NAMED), max_size=3))
+def test_names_are_written_raw_and_read_raw_and_quoted(tmp_path_factory: pytest.TempPathFactory, names: Any) -> None:
+    rows = [replace(job(id), profile=f"w0!{profile}") for id, profile in names]
+    assume(not any(",w0,w0!" in each or each == "w0" or "\0" in each for pair in names for each in pair))
+    # An id or a profile of quotation marks around a comma looks like what other programs write.
+    assume(not any(id.startswith('"') and id.endswith('"') for id, _ in names))
+    path = tmp_path_factory.mktemp("read") / "jobs.csv"
+    for lines in (list(map(job_line, rows)), list(map(as_csv, rows))):
+        path.write_text("\n".join([JOBS, *lines, ""]), encoding="utf-8", newline="")
+        assert list(read_jobs(path)) == rows
+    for row, (id, profile) in zip(rows, names, strict=True):
+        if not set("\n\r") & set(id + profile):
+            assert job_line(row).startswith(f"{id},w0,w0!{profile},0.000000,")
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("a,b,w0,w0!p", ("a,b", "w0!p")),
+        ('a"b,w0,w0!p', ('a"b', "w0!p")),
+        ('"a",w0,w0!p', ('"a"', "w0!p")),
+        ('"a,b",w0,w0!p', ("a,b", "w0!p")),
+        ('"a ""b""",w0,"w0!p,q"', ('a "b"', "w0!p,q")),
+        ('a,w0,w0!"p, q', ("a", 'w0!"p, q')),
+        ('"1","w0","w0!p"', ("1", "w0!p")),
+    ],
+)
+def test_which_names_are_read(tmp_path: Path, line: str, names: tuple[str, str]) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text(f"{JOBS}\n{line}{job_line(job()).removeprefix('1,w0,w0!p')}\n")
+    (row,) = read_jobs(path)
+    assert (row.job_id, row.profile) == names
+
+
 def test_an_empty_simulation_has_means_that_are_no_numbers(tmp_path: Path) -> None:
     ResultFiles(f"{tmp_path}/").ended(Totals(nb_computing_machines=4))
     text = (tmp_path / "schedule.json").read_text()
@@ -159,7 +209,7 @@ def test_rows_survive_being_written_and_read(
         for name in one.__struct_fields__:
             assert getattr(one, name) == pytest.approx(getattr(other, name), abs=1e-6)
     with (folder / "jobs.csv").open(newline="") as file:
-        for line, row in zip(csv.DictReader(file), given_rows, strict=True):
+        for line, row in zip(Rows(file), given_rows, strict=True):
             assert (line["job_id"], line["success"]) == (row.job_id, str(int(row.success)))
 
 

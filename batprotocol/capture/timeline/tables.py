@@ -18,6 +18,7 @@ from batprotocol.capture.timeline.values import OffDuty, Series, TimelineData, T
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.recording import UNFINISHED
+from batprotocol.tables import Rows
 
 __all__ = ["is_table", "read_tables"]
 
@@ -71,12 +72,12 @@ def _rows(file: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, st
     """The rows of a table, each with the number of its line."""
     try:
         with open(file, encoding="utf-8", newline="") as opened:
-            rows = csv.DictReader(opened)
-            lacks = [column for column in needed if column not in (rows.fieldnames or ())]
+            rows = Rows(opened)
+            lacks = [column for column in needed if column not in rows.columns]
             if lacks:
                 raise InputError(f"it has no column {lacks[0]}, which such a table has", file=os.fspath(file), line=1)
             for row in rows:
-                yield rows.line_num, {column: value or "" for column, value in row.items() if isinstance(column, str)}
+                yield rows.number, dict.fromkeys(rows.columns, "") | row
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"it is no table: {error}", file=os.fspath(file)) from None
 

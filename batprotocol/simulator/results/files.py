@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -23,6 +24,7 @@ from batprotocol.simulator.results.observing import (
     Totals,
 )
 from batprotocol.simulator.results.statistics import Statistics
+from batprotocol.tables import Rows, quoted
 
 __all__ = ["ResultFiles", "read_jobs", "write_real_execution"]
 
@@ -35,7 +37,7 @@ _MACHINE_STATES: Final = "time,nb_sleeping,nb_switching_on,nb_switching_off,nb_i
 _PSTATE_CHANGES: Final = "time,machine_id,new_pstate"
 _CONSUMED_ENERGY: Final = "time,energy,event_type,wattmin,epower"
 _HOSTS: Final = re.compile(r"(?:[0-9]{1,10}(?:-[0-9]{1,10})?(?: |$))*")
-_QUOTED: Final = re.compile('["\n\r]')
+_BREAKS: Final = re.compile("[\n\r]")
 _STATES: Final = {state: state.name for state in FinalJobState}
 _SUCCESS: Final = FinalJobState.COMPLETED_SUCCESSFULLY
 _BUFFER: Final = 1 << 16
@@ -166,8 +168,8 @@ def job_line(row: JobRow) -> str:
     """The line of a job in jobs.csv, without its end."""
     walltime = -1.0 if row.requested_time is None else row.requested_time
     names = f"{row.job_id},{row.workload_name},{row.profile}"
-    if names.count(",") > 2 or _QUOTED.search(names):
-        names = f"{_field(row.job_id)},{_field(row.workload_name)},{_field(row.profile)}"
+    if _BREAKS.search(names):  # all else is as Batsim writes it, raw, but a row is one line for everybody who reads it
+        names = ",".join(map(quoted, (row.job_id, row.workload_name, row.profile)))
     head = (
         f"{names},{row.submission_time:f},{row.requested_number_of_resources},{walltime:f},"
         f"{row.final_state is _SUCCESS:d},{_STATES[row.final_state]},"
@@ -181,13 +183,6 @@ def job_line(row: JobRow) -> str:
         f"{head}{start:f},{runtime or SHORTEST:f},{finish[0]:f},{waiting[0]:f},{turnaround[0]:f},{stretch[0]:f},"
         f"{row.allocated_resources},{energy},"
     )
-
-
-def _field(text: str) -> str:
-    """A text as CSV has it: in quotes if it needs them."""
-    if "," in text or _QUOTED.search(text):
-        return '"' + text.replace('"', '""') + '"'
-    return text
 
 
 def jobs_text(rows: Iterable[JobRow]) -> str:
@@ -247,20 +242,19 @@ def read_jobs(path: str | os.PathLike[str]) -> Iterator[JobRow]:
         OSError: the file cannot be read.
         InputError: the file is no jobs.csv; with the line.
     """
-    import csv
-
     name = os.fspath(path)
     with open(path, encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file)
+        rows = None
         try:
-            if rows.fieldnames is None or not set(_JOBS.split(",")) <= set(rows.fieldnames):
+            rows = Rows(file)
+            if not set(_JOBS.split(",")) <= set(rows.columns):
                 raise InputError("it is no jobs.csv: it lacks columns", file=name)
             for row in rows:
                 yield _job(row)
         except InputError:
             raise
         except (ValueError, KeyError, TypeError, csv.Error) as error:
-            raise InputError(f"it is no jobs.csv: {error}", file=name, line=rows.line_num or None) from None
+            raise InputError(f"it is no jobs.csv: {error}", file=name, line=rows.number if rows else None) from None
 
 
 def _job(row: dict[str, str]) -> JobRow:
