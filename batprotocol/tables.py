@@ -6,7 +6,6 @@ has quotation marks around them. Both are read. It must not know what the column
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final
@@ -30,7 +29,7 @@ class Rows:
         number: of the last line that was read, from 1.
 
     Raises:
-        csv.Error: a row cannot be read; also while the rows are read.
+        ValueError: a row cannot be read; also while the rows are read.
 
     >>> [row] = Rows(["job_id,workload_name,profile,success", 'my "first", job,w0,w0!nap,1'])
     >>> row["job_id"], row["profile"], row["success"]
@@ -40,7 +39,8 @@ class Rows:
     def __init__(self, lines: Iterable[str]) -> None:
         self.number = 0
         self._lines = self._counted(lines)
-        self.columns: list[str] = next(csv.reader(self._lines), [])
+        header = next(self._lines, "")
+        self.columns = _parsed([header]) if '"' in header else header.rstrip("\r\n").split(",")
         self._others = len(self.columns) - len(NAMES) if self.columns[: len(NAMES)] == NAMES else 0
 
     def __iter__(self) -> Iterator[dict[str, str]]:
@@ -65,14 +65,24 @@ class Rows:
             names = _names(parts[0])
             if names is not None:
                 return [*names, *parts[1:]]
-        return next(csv.reader(chain([line], self._lines)), [])
+        return _parsed(chain([line], self._lines))
+
+
+def _parsed(lines: Iterable[str], *, strict: bool = False) -> list[str]:
+    """The values of the first row, which may have quotation marks around them, and lines in them; none without it."""
+    import csv  # most tables do without
+
+    try:
+        return next(csv.reader(lines, strict=strict), [])
+    except csv.Error as error:
+        raise ValueError(str(error)) from None
 
 
 def _names(text: str) -> list[str] | None:
     """The three names at the beginning of a row; None if they are not there."""
     try:
-        found = next(csv.reader([text], strict=True))
-    except csv.Error:
+        found = _parsed([text], strict=True)
+    except ValueError:
         found = []
     if len(found) == len(NAMES) and ",".join(map(quoted, found)) == text:
         return found

@@ -6,7 +6,6 @@ simulators do, too. It must not know how a timeline is drawn.
 
 from __future__ import annotations
 
-import csv
 import os
 from array import array
 from collections.abc import Iterator, Sequence
@@ -78,7 +77,9 @@ def _rows(file: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, st
                 raise InputError(f"it has no column {lacks[0]}, which such a table has", file=os.fspath(file), line=1)
             for row in rows:
                 yield rows.number, dict.fromkeys(rows.columns, "") | row
-    except (csv.Error, UnicodeDecodeError) as error:
+    except InputError:
+        raise
+    except ValueError as error:
         raise InputError(f"it is no table: {error}", file=os.fspath(file)) from None
 
 

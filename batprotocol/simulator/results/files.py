@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import re
@@ -253,7 +252,7 @@ def read_jobs(path: str | os.PathLike[str]) -> Iterator[JobRow]:
                 yield _job(row)
         except InputError:
             raise
-        except (ValueError, KeyError, TypeError, csv.Error) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"it is no jobs.csv: {error}", file=name, line=rows.number if rows else None) from None
 
 
