@@ -5,56 +5,16 @@ It must not know how the scheduler is run, nor who tells the user what is wrong.
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import os
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from types import ModuleType
-from typing import Final
 
 from batprotocol.edc.scheduler import Scheduler
 from batprotocol.errors import SchedulerError
+from batprotocol.importing import DEPENDENCIES, ImportFault, module_in
 
 __all__ = ["DEPENDENCIES", "LoadError", "file_of", "load"]
-
-DEPENDENCIES: Final = frozenset(
-    [
-        "batprotocol",
-        "click",
-        "cloudpickle",
-        "distributed",
-        "flatbuffers",
-        "gymnasium",
-        "intervaltree",
-        "lz4",
-        "matplotlib",
-        "mcap",
-        "msgspec",
-        "mypy_extensions",
-        "numpy",
-        "paho",
-        "pandas",
-        "perfetto",
-        "polars",
-        "procset",
-        "psycopg",
-        "pyarrow",
-        "re2",
-        "redis",
-        "rich",
-        "sortedcontainers",
-        "sqlalchemy",
-        "yaml",
-        "zmq",
-        "zstandard",
-    ]
-)
-"""What this library imports: no file of a scheduler can be called like that."""
-
-_LOADED: set[ModuleType] = set()
-"""The files of schedulers that were loaded: the next one may have the same name."""
 
 
 class LoadError(SchedulerError):
@@ -112,30 +72,10 @@ def load(target: str, arguments: Mapping[str, object] | None = None) -> type[Sch
 
 
 def _module(path: str) -> ModuleType:
-    name = Path(path).stem
-    if name in DEPENDENCIES or _is_taken(name, path):
-        # Whoever imports that module from now on would get this file.
-        raise LoadError(f"{path!r} would hide the module {name} of Python or of this library; rename the file")
-    folder = os.path.dirname(os.path.abspath(path))
-    if folder not in sys.path[:1]:
-        # As that of a script, it stays: what the file imports in its methods is looked for when they are called.
-        sys.path.insert(0, folder)
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise LoadError(f"{path!r} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    _LOADED.add(module)
-    spec.loader.exec_module(module)
-    return module
-
-
-def _is_taken(name: str, path: str) -> bool:
-    """Whether another file than this one was already imported by this name, other than by `load`."""
-    if name not in sys.modules or sys.modules[name] in _LOADED:
-        return False
-    file = getattr(sys.modules[name], "__file__", None)
-    return file is None or not os.path.exists(file) or not os.path.samefile(file, path)
+    try:
+        return module_in(path)
+    except ImportFault as fault:
+        raise LoadError(str(fault)) from None
 
 
 def _is_scheduler_of(value: object, module: ModuleType) -> bool:

@@ -27,7 +27,7 @@ from batprotocol.gym.rewards import Reward, RowsReward, reward_of
 from batprotocol.gym.worlds.direct import Direct
 from batprotocol.gym.worlds.world import World
 from batprotocol.policies import Order
-from batprotocol.simulator import JobRow, Workload
+from batprotocol.simulator import JobRow, OwnMetric, Workload
 
 __all__ = ["DEFAULT_WORKLOAD", "Environment", "Snapshot"]
 
@@ -66,8 +66,9 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         features: what is told of each job, see `FEATURES`; names of orders are features, too.
         observation: "dict", with the keys jobs, running and machine, or "flat", the same in one row.
         mask_in_observation: whether observations are dictionaries of `observations` and `action_mask`.
-        reward: "bounded_slowdown", "waiting", "utilisation", "energy", a `Reward`, or a function of the rows of the
-            jobs that have ended. Larger is better, so all but utilisation are negative.
+        reward: "bounded_slowdown", "waiting", "utilisation", "energy", a `Reward`, a metric of one's own that says what
+            is better (also as "FILE.py:NAME"), or a function of the rows of the jobs that have ended. Larger is better,
+            so all but utilisation, and metrics of which less is better, are negative.
         reward_at: "end": all of it when the episode ends; "step": what each step changes, so that the sum is the same.
         simulated: whether the embedded Batsim plays the episodes, message by message, even where all jobs are delays.
         render_mode: "ansi", "rgb_array" or None.
@@ -98,7 +99,7 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         features: Sequence[str] = DEFAULT_FEATURES,
         observation: str = "dict",
         mask_in_observation: bool = False,
-        reward: Reward | RowsReward | str = "bounded_slowdown",
+        reward: Reward | OwnMetric | RowsReward | str = "bounded_slowdown",
         reward_at: str = "end",
         simulated: bool = False,
         render_mode: str | None = None,

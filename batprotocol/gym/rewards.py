@@ -10,13 +10,23 @@ from typing import ClassVar, Final, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from batprotocol.errors import InputError, shown
 from batprotocol.gym.worlds.world import World
-from batprotocol.simulator import JobRow
-from batprotocol.simulator.results.metrics import TAU
+from batprotocol.simulator import TAU, JobRow, OwnMetric, load_metric, measured
 
-__all__ = ["REWARDS", "BoundedSlowdown", "Energy", "OfRows", "Reward", "Utilisation", "Waiting", "reward_of"]
+__all__ = [
+    "REWARDS",
+    "BoundedSlowdown",
+    "Energy",
+    "OfMetric",
+    "OfRows",
+    "Reward",
+    "Utilisation",
+    "Waiting",
+    "reward_of",
+]
 
 Floats: TypeAlias = "npt.NDArray[np.float64]"
 _Self = TypeVar("_Self", bound="Reward")
@@ -132,20 +142,65 @@ class OfRows(Reward):
         return float(self.function(world.rows())) if world.finished else 0.0
 
 
+class OfMetric(Reward):
+    """A metric of one's own, of the jobs that have ended; minus it where less is better. 0 where it is not known.
+
+    If it takes the run, all metrics are computed each time that it is asked for. In environments that only count hosts,
+    each job is said to run on the first ones.
+
+    Args:
+        metric: which says whether less or more is better.
+
+    Raises:
+        InputError: it does not.
+    """
+
+    def __init__(self, metric: OwnMetric) -> None:
+        if metric.better is None:
+            raise InputError(
+                f"the metric {shown(metric.name)} is no reward, as it does not say whether less or more is better: "
+                f"write @metric(better='less') or @metric(better='more') above it"
+            )
+        self.metric = metric
+        self.sign = -1.0 if metric.better == "less" else 1.0
+
+    def value(self, world: World) -> float:
+        if not world.finished:
+            return 0.0
+        rows = list(map(_on_hosts, world.rows()))
+        if self.metric.takes_run:
+            found = measured(rows, world.log.hosts, own=[self.metric]).own[self.metric.name]
+        else:
+            found = self.metric.value([row for row in rows if row.starting_time is not None])
+        return 0.0 if math.isnan(found) else self.sign * found
+
+
+def _on_hosts(row: JobRow) -> JobRow:
+    """The row of a job; one of which only the number of hosts is known, on the first ones."""
+    if row.starting_time is None or row.allocated_resources:
+        return row
+    return replace(row, allocated_resources=f"0-{row.requested_number_of_resources - 1}")
+
+
 REWARDS: Final = {kind.name: kind for kind in (BoundedSlowdown, Waiting, Utilisation, Energy)}
 """The rewards by name."""
 
 
-def reward_of(given: Reward | RowsReward | str) -> Reward:
-    """A reward, its name, or that of a function of the rows of finished jobs.
+def reward_of(given: Reward | OwnMetric | RowsReward | str) -> Reward:
+    """A reward, its name, or that of a metric of one's own or a function of the rows of finished jobs.
 
     Raises:
-        InputError: there is none of this name.
+        InputError: there is none of this name, or a metric does not say whether less or more is better.
     """
     if isinstance(given, Reward):
         return given
+    if isinstance(given, str) and ":" in given:
+        given = load_metric(given)
+    if isinstance(given, OwnMetric):
+        return OfMetric(given)
     if callable(given):
         return OfRows(given)
     if given not in REWARDS:
-        raise InputError(f"expected {', '.join(REWARDS)}, or a function of the rows of jobs, got {shown(given)}")
+        names = ", ".join(REWARDS)
+        raise InputError(f"expected {names}, FILE.py:NAME, or a function of the rows of jobs, got {shown(given)}")
     return REWARDS[given]()

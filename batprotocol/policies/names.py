@@ -14,7 +14,7 @@ from batprotocol.errors import SchedulerError, shown
 from batprotocol.policies import backfilling, orders, places, walltimes
 from batprotocol.policies.scheduler import Policy
 
-__all__ = ["KINDS", "PARTS", "Part", "PolicyNameError", "is_name", "named"]
+__all__ = ["KINDS", "PARTS", "Part", "PolicyNameError", "is_name", "named", "with_options"]
 
 KINDS: Final[Mapping[str, str]] = {
     "order": "Order of the queue",
@@ -94,6 +94,36 @@ def is_name(text: str) -> bool:
     """Whether a text begins as the name of a policy does: what is a file is none."""
     words = _words(text)
     return bool(words) and words[0].partition("=")[0] in PARTS
+
+
+def with_options(text: str, options: Mapping[str, object]) -> str:
+    """The name of the same policy with other options.
+
+    Args:
+        text: the name of a policy.
+        options: by the names of parts, their options. `True` adds the part as it is, `False` takes it away.
+
+    Raises:
+        PolicyNameError: there is no such part, or it takes no options.
+
+    >>> with_options("easy-sjf", {"off": 60}), with_options("easy+off=5", {"off": 60, "keep": True})
+    ('easy+sjf+off=60', 'easy+off=60+keep')
+    """
+    words = _words(text)
+    for name, value in options.items():
+        part = PARTS.get(name)
+        if part is None or not (part.options or isinstance(value, bool)):
+            reason = (
+                f"there is no part {shown(name)}; see batproto policies" if part is None else f"{name} takes no options"
+            )
+            raise PolicyNameError(f"{shown(text)} cannot be changed: {reason}")
+        places = [place for place, word in enumerate(words) if word.partition("=")[0] == name]
+        word = name if value is True else f"{name}={value:.10g}" if isinstance(value, float) else f"{name}={value}"
+        if places:
+            del words[places[0]]
+        if value is not False:
+            words.insert(places[0] if places else len(words), word)
+    return "+".join(words)
 
 
 def _words(text: str) -> list[str]:

@@ -18,7 +18,7 @@ from batprotocol.simulator.inputs import (
     read_platform,
     read_workload,
 )
-from batprotocol.simulator.results import JobRows, Observer, Observers, Result, ResultFiles, Statistics
+from batprotocol.simulator.results import EnergyPoints, JobRows, Observer, Observers, Result, ResultFiles, Statistics
 
 __all__ = ["DecisionComponent", "Player", "simulate"]
 
@@ -101,10 +101,10 @@ def simulate(
     corrected = corrected or rules != DEFAULT_RULE_SET
     hosts = platform if isinstance(platform, Platform) else read_platform(platform, energy=energy)
     given = [workloads] if isinstance(workloads, Workload | str | os.PathLike) else workloads
-    statistics, rows = Statistics(), JobRows()
+    statistics, rows, points = Statistics(), JobRows(), EnergyPoints()
     watching: list[Observer] = [statistics, *observers]
     files = None if output is None else ResultFiles(output, energy=energy, statistics=statistics)
-    watching.append(rows if files is None else files)
+    watching += [rows, points] if files is None else [files]
     simulator = Simulator(
         hosts,
         [
@@ -137,6 +137,7 @@ def simulate(
         hosts=len(hosts.computation_hosts),
         energy=energy,
         rows=rows.rows if output is None else output,
+        points=points.points,
         was_stopped=was_stopped,
     )
 

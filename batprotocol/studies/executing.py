@@ -5,7 +5,6 @@ It must not know the study, nor what is kept of runs. Whatever happens in a run 
 
 from __future__ import annotations
 
-import math
 import os
 import signal
 import sys
@@ -22,13 +21,15 @@ from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc.scheduler import Scheduler
 from batprotocol.engines.serving import PRINTED
 from batprotocol.errors import InputError
-from batprotocol.simulator import JobRows, measured, simulate, watched
+from batprotocol.simulator import JobRows, read_energy, simulate, watched
 from batprotocol.studies.files import Files
 from batprotocol.studies.inputs import Inputs
 from batprotocol.studies.keeping import Keeper
+from batprotocol.studies.measuring import ENERGY, Measurable, measures_of
 from batprotocol.studies.outcomes import DONE, FAILED, KINDS, RECORDING, Outcome, TimeOver, failed, is_full
-from batprotocol.studies.runs import Limits, Task
+from batprotocol.studies.runs import Limits, Measure, Task
 from batprotocol.studies.schedulers import Shelf
+from batprotocol.studies.store.jobs import USERS, rounded
 
 __all__ = ["FUNCTION", "execute"]
 
@@ -59,19 +60,19 @@ def _workshop(folder: str) -> Workshop:
     return Workshop(folder)
 
 
-def execute(argument: tuple[Task, Limits], shared: Mapping[str, Files], scratch: str) -> Outcome:
-    """Run a task.
+def execute(argument: tuple[Task, Limits, tuple[Measure, ...]], shared: Mapping[str, Files], scratch: str) -> Outcome:
+    """Run a task, and measure it.
 
     Args:
-        argument: the task, and what it may take.
+        argument: the task, what it may take, and how it is measured.
         shared: the files that it needs, by their digests.
         scratch: an empty folder.
     """
-    task, limits = argument
+    task, limits, measures = argument
     workshop = _workshop(os.path.dirname(scratch))
     began = time.perf_counter()
     try:
-        outcome = _run(workshop, task, limits, shared, scratch)
+        outcome = _run(workshop, task, limits, measures, shared, scratch)
     except BaseException as error:
         with _without_limit():
             outcome = failed(error, limits.seconds)
@@ -80,7 +81,14 @@ def execute(argument: tuple[Task, Limits], shared: Mapping[str, Files], scratch:
     return msgspec.structs.replace(outcome, files=files, seconds=time.perf_counter() - began)
 
 
-def _run(workshop: Workshop, task: Task, limits: Limits, shared: Mapping[str, Files], scratch: str) -> Outcome:
+def _run(
+    workshop: Workshop,
+    task: Task,
+    limits: Limits,
+    measures: tuple[Measure, ...],
+    shared: Mapping[str, Files],
+    scratch: str,
+) -> Outcome:
     with _in_time(limits.seconds):
         try:
             workload = workshop.inputs.workload(task, shared)
@@ -109,7 +117,7 @@ def _run(workshop: Workshop, task: Task, limits: Limits, shared: Mapping[str, Fi
                 return fault
             from batprotocol.simulator import read_jobs
 
-            rows: Any = read_jobs(f"{prefix}jobs.csv")
+            rows: Any = list(read_jobs(f"{prefix}jobs.csv"))
         else:
             kept, keeper = JobRows(), Keeper(scratch)
             try:
@@ -134,10 +142,18 @@ def _run(workshop: Workshop, task: Task, limits: Limits, shared: Mapping[str, Fi
                 kind = "stopped" if result.was_stopped else "deadlock"
                 return Outcome(state=FAILED, kind=kind, error=KINDS[kind])
             keeper.drop()
-            rows, joules = kept.rows, result.consumed_joules
-        metrics: Any = dict(task.metrics)
-        found = measured(rows, hosts, users=workload.users, consumed_joules=joules, **metrics).flat()
-    return Outcome(state=DONE, metrics={name: value for name, value in found.items() if not math.isnan(value)})
+            rows, joules = rounded(kept.rows), result.consumed_joules
+        what = Measurable(
+            rows=rows,
+            hosts=hosts,
+            users=workload.users,
+            consumed_joules=joules,
+            energy=None if joules is None else tuple(read_energy(f"{prefix}{ENERGY}")),
+        )
+        roots = {digest: workshop.inputs.root(digest, shared) for each in measures for digest in each.shared}
+        found = measures_of(what, measures, roots)
+    users = {} if workload.users is None else {USERS: msgspec.json.encode(workload.users)}
+    return Outcome(state=DONE, measured=found, hosts=hosts, files=users)
 
 
 def _scheduler(workshop: Workshop, task: Task, shared: Mapping[str, Files]) -> Scheduler | Outcome:

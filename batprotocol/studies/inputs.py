@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.simulator.inputs import Platform, Workload, named_workload, platform_for, read_platform
+from batprotocol.simulator.inputs.machines import DEFAULT_MASTER
 from batprotocol.studies.files import Files
 from batprotocol.studies.runs import Task
 
@@ -20,6 +21,8 @@ _WORKLOADS: Final = 16
 _PLATFORMS: Final = 16
 _FILES: Final = 8
 """How many are kept: runs that share them come one after the other."""
+_OFFERED: Final = "offered-load"
+"""What is asked of a workload here depends on the platform."""
 
 
 class Submitted(NamedTuple):
@@ -92,10 +95,20 @@ class Inputs:
             own = task.workload.partition("?")[2]
             query = "&".join(filter(None, (own, *(f"{word}={value}" for word, value in changes))))
             name = f"{path}?{query}" if query else path
-            found = named_workload(name, compositions=beyond, corrected=corrected, kept=self._read)
+            hosts = self._hosts(task, shared) if task.changes.keys() & {_OFFERED} else None
+            found = named_workload(name, compositions=beyond, corrected=corrected, kept=self._read, hosts=hosts)
             return Submitted(found, found.users() or None)
 
-        return self._workloads.wanted((task.workload, task.workload_files, changes, beyond, corrected), made)
+        machine = (task.platform, *_machine(task)) if _OFFERED in task.changes else None
+        own = (task.workload, task.workload_files, changes, beyond, corrected, machine)
+        return self._workloads.wanted(own, made)
+
+    def _hosts(self, task: Task, shared: Mapping[str, Files]) -> int | None:
+        """How many hosts the platform of a run has; None where there are as many as the workload is made for."""
+        if task.platform_files:
+            return len(self.platform(task, shared).computation_hosts)
+        found = None if task.platform is None else int(task.platform)
+        return found if not task.mmax else min(task.mmax, found or task.mmax)
 
     def platform(self, task: Task, shared: Mapping[str, Files]) -> Platform:
         """The platform of a run.
@@ -107,10 +120,21 @@ class Inputs:
 
         def made() -> Platform:
             if task.platform_files:
-                return read_platform(self.path(task.platform_files, shared), energy=task.energy)
+                return read_platform(
+                    self.path(task.platform_files, shared),
+                    energy=task.energy,
+                    roles=tuple(task.roles.items()),
+                    master=task.master or DEFAULT_MASTER,
+                    mmax=task.mmax or None,
+                )
             workload = self.workload(task, shared).workload
-            return platform_for([workload], hosts=None if task.platform is None else int(task.platform))
+            hosts = None if task.platform is None else int(task.platform)
+            return platform_for([workload], hosts=hosts, mmax=task.mmax or None)
 
-        files = task.platform_files, task.energy
         own = (task.workload, task.workload_files, tuple(task.changes.items()), task.rules)
-        return self._platforms.wanted(files if task.platform_files else (task.platform, *own), made)
+        return self._platforms.wanted((*_machine(task), *(() if task.platform_files else (task.platform, *own))), made)
+
+
+def _machine(task: Task) -> tuple[Any, ...]:
+    """What of a task decides on its platform, beside the workload that it may be made for."""
+    return task.platform_files, task.energy, task.master, task.mmax, tuple(task.roles.items())

@@ -21,8 +21,8 @@ class Key(NamedTuple):
     """A key.
 
     Args:
-        kind: what its values are for: an `input`, a `change` of the workload, an `option` of the simulation, or what is
-            told to `metrics`.
+        kind: what its values are for: an `input`, a `change` of the workload, the `machine`, an `option` of the
+            simulation, or the `metrics`: how results are measured, for which nothing runs again.
         expected: what its values are, in words.
         check: whether a value is one.
         meaning: what it is, as a sentence.
@@ -70,6 +70,10 @@ _TRUTH: Final = ("true or false", _is_truth)
 _INTERVAL: Final = ('an interval such as "0-999"', _is_interval)
 
 
+def _is_factor(value: Any) -> bool:
+    return _is_number(value) and value >= 0
+
+
 def _changing(word: str, expected: str, check: Callable[[Any], bool], more: str = "") -> Key:
     """A key that says of a workload what a word of its name could."""
     return Key("change", expected, check, f"{FILE_WORDS[word].meaning.removesuffix('.')}{more}.")
@@ -87,6 +91,10 @@ KEYS: Final[Mapping[str, Key]] = {
         *("input", "a file or a number of hosts", lambda value: _is_text(value) or _is_count(value)),
         "SimGrid's file, or a number of equal hosts; as many as the workload is made for unless told otherwise.",
     ),
+    "master": Key(
+        "machine", "the name of a host", _is_text, "The host of Batsim itself, which runs no jobs, as `-m` of simulate."
+    ),
+    "mmax": Key("machine", "a number of hosts > 0", _is_count, "How many hosts are used at most, the first ones."),
     "events": Key("input", "a file", _is_text, "A file of external events."),
     "jobs": _changing("jobs", *_INTERVAL, "; of a model, how many"),
     "time": _changing("time", *_INTERVAL),
@@ -96,7 +104,10 @@ KEYS: Final[Mapping[str, Key]] = {
     "weeks": _changing("weeks", '"shuffled" or "resampled"', lambda value: value in ("shuffled", "resampled")),
     "period": _changing("period", "seconds > 0", _is_positive),
     "load": _changing("load", "a number > 0", _is_positive, "; of a model, the load itself"),
-    "badness": _changing("badness", "a number >= 0", lambda value: _is_number(value) and value >= 0),
+    "offered_load": _changing("offered-load", "a number > 0", _is_positive),
+    "estimates": _changing("estimates", '"exact"', lambda value: value == "exact"),
+    "estimate_factor": _changing("estimate-factor", "a number >= 0", _is_factor),
+    "badness": Key("change", "a number >= 0", _is_factor, "The former name of `estimate_factor`."),
     "walltimes": _changing("walltimes", "a number > 0", _is_positive),
     "seed": _changing("seed", "an integer >= 0", _is_natural, '; "0-9" are ten of them'),
     "init": Key(
@@ -110,8 +121,13 @@ KEYS: Final[Mapping[str, Key]] = {
         lambda value: value in RULE_SETS,
         "The rule set; batsim-5.0.0-rc2 unless told otherwise.",
     ),
-    "warm_up": Key("metrics", "a share in [0, 1)", _is_share, "What the statistics leave out at the beginning."),
-    "cool_down": Key("metrics", "a share in [0, 1)", _is_share, "What the statistics leave out at the end."),
+    "warm_up": Key(
+        "metrics",
+        "a share in [0, 1)",
+        _is_share,
+        "What the statistics leave out at the beginning, a share of the submissions' time.",
+    ),
+    "cool_down": Key("metrics", "a share in [0, 1)", _is_share, "What the statistics leave out at the end, likewise."),
     "tau": Key(
         "metrics",
         "seconds > 0",

@@ -51,7 +51,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         kind: why it failed, one of `KINDS`; "" if it did not.
         error: the same as a sentence.
         traceback: as Python shows it, or "".
-        metrics: what it came to, by the names of `METRICS`.
+        measured: its metrics by their names, by the keys of the ways in which it was measured.
+        hosts: how many computation hosts there were.
         files: what is kept of it, by their names.
         seconds: of real time that it took.
         place: where it ran.
@@ -61,7 +62,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     kind: str = ""
     error: str = ""
     traceback: str = ""
-    metrics: Mapping[str, float] = {}
+    measured: Mapping[str, Mapping[str, float]] = {}
+    hosts: int = 0
     files: Mapping[str, bytes] = {}
     seconds: float = 0.0
     place: str = ""

@@ -115,6 +115,7 @@ def simulate_with(
     words = list(task.batsim)
     if not any(word.startswith(each) or each in word for word in words for each in WORDS):
         words += [*_USUAL, *(["--events", "{events}"] if events else []), *(_LIBRARY if task.in_process else _SOCKET)]
+    words += _machine(task)
     values = {
         "{platform}": platform.filename or _written(scratch, "platform.xml", platform_xml(platform)),
         "{workload}": _workload_file(task, workload, workload_path, scratch),
@@ -138,6 +139,15 @@ def simulate_with(
         with open(f"{output}schedule.json", encoding="utf-8") as file:
             joules = float(json.loads(file.read().replace("-nan", "NaN"))["consumed_joules"])
     return fault, joules
+
+
+def _machine(task: Task) -> list[str]:
+    """What Batsim is to do with the hosts of the platform, as its options."""
+    words = ["-m", task.master] if task.master else []
+    words += ["--mmax", str(task.mmax)] if task.mmax else []
+    for host, role in task.roles.items():
+        words += ["-r", host, role]
+    return words
 
 
 def _over_socket(scheduler: Scheduler, batsim: _Batsim, scratch: str) -> Outcome | None:

@@ -9,17 +9,21 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
 
 from batprotocol.engines import Ended, Engine, Processes
 from batprotocol.errors import StudyError
+from batprotocol.studies import measuring
+from batprotocol.studies.checking import checked
 from batprotocol.studies.executing import FUNCTION
 from batprotocol.studies.files import Files
 from batprotocol.studies.outcomes import DONE, FAILED, Outcome
-from batprotocol.studies.runs import Limits, Run
+from batprotocol.studies.runs import Limits, Measure, Run
 from batprotocol.studies.store import Rows, Store
+from batprotocol.studies.store.store import key_of
 from batprotocol.studies.study import Description, read_description
 
 __all__ = ["Progress", "Study", "read_rows"]
@@ -47,6 +51,8 @@ class Progress(msgspec.Struct):
         error: the sentence of the last one that failed, or "".
         run: that run, or None.
         place: where it ran, if that was not in a process of this machine, or "".
+        notes: what to know of the study before its numbers are used, as sentences.
+        measured: how many runs that were there have been measured in another way since.
     """
 
     total: int
@@ -57,6 +63,8 @@ class Progress(msgspec.Struct):
     error: str = ""
     run: Run | None = None
     place: str = ""
+    notes: tuple[str, ...] = ()
+    measured: int = 0
 
     @property
     def rate(self) -> float:
@@ -79,6 +87,7 @@ class Study:
         folder: where the files that it names are looked for.
         timeout: how many seconds a run may take.
         memory: how many bytes of addresses the process of a run may have, such as `"2GB"`; 0: as many as it likes.
+        metrics: metrics that files define, `FILE.py:FUNCTION`, or as `batprotocol.simulator.metric` makes them.
         axes: all other keys: `workload`, `platform`, `load`, `seed`... `batprotocol.studies.KEYS` has them all.
 
     Raises:
@@ -98,9 +107,10 @@ class Study:
         folder: str | os.PathLike[str] = "",
         timeout: float = 3600.0,
         memory: int | str = 0,
+        metrics: Any = (),
         **axes: Any,
     ) -> None:
-        keys = {**axes, "scheduler": scheduler, "name": name, "timeout": timeout, "memory": memory}
+        keys = {**axes, "scheduler": scheduler, "name": name, "timeout": timeout, "memory": memory, "metrics": metrics}
         self._description = Description(keys, os.fspath(folder))
 
     @classmethod
@@ -140,8 +150,29 @@ class Study:
             StudyError: there is no such store.
             OSError: a file cannot be read.
         """
-        with Store(self.place(store)) as opened:
-            return opened.rows_of(self.runs())
+        runs, files = self._description.runs()
+        place = self.place(store)
+        with Store(place) as opened:
+            todo = _unmeasured(opened, runs)
+            if not todo:
+                return opened.rows_of(runs)
+            found = _measured(opened, runs, todo, files, None)
+            rows = opened.rows_of(runs)
+        with (
+            suppress(StudyError, OSError),
+            Store(place, writes=True) as opened,
+        ):  # where it may not be written, it stays
+            opened.add_measured(found)
+        by_place = {(key, measure.key): metrics for key, measure, metrics in found}
+        return rows.measured_as(by_place)
+
+    def count(self, only: Iterable[str] = ()) -> int:
+        """How many runs it has, without a list of them. What the argument means, `run` documents.
+
+        Raises:
+            StudyError: there is no such axis, or no such value on it.
+        """
+        return self._description.count(tuple(only))
 
     def run(
         self,
@@ -178,13 +209,14 @@ class Study:
         """
         runs, files = self._description.runs(tuple(only), batsim=batsim, in_process=in_process)
         with Store(self.place(store), writes=True) as opened:
-            opened.want(runs)
             states = opened.states()
             again = (None, FAILED) if retry_failed else (None,)
             todo = [run for run in runs if states.get(run.key) in again]
             todo = _in_turn(list({run.key: run for run in todo}.values()), opened.others)
             progress = Progress(total=len({run.key for run in runs}))
             progress.there = progress.total - len(todo)
+            progress.notes = checked(todo, files)
+            opened.want(runs)
             if on_progress is not None:
                 on_progress(progress)
             if todo:
@@ -192,10 +224,72 @@ class Study:
                 seconds = limits.seconds * _GRACE + _GRACE_SECONDS
                 engine = _engine(dask, _count(processes, len(todo)), seconds, limits.memory)
                 try:
-                    _Loop(engine, opened, limits, files, progress, on_progress, states).run(todo)
+                    _Loop(engine, opened, limits, files, progress, on_progress, states, _ways(runs)).run(todo)
                 finally:
                     engine.close()
+            again_measured = _unmeasured(opened, runs)
+            if again_measured:
+                opened.add_measured(_measured(opened, runs, again_measured, files, processes))
+                progress.measured = len(again_measured)
+                if on_progress is not None:
+                    on_progress(progress)
             return opened.rows_of(runs)
+
+
+def _ways(runs: Iterable[Run]) -> dict[str, tuple[Measure, ...]]:
+    """How each run is measured, by its key."""
+    found: dict[str, dict[int, Measure]] = {}
+    for run in runs:
+        found.setdefault(run.key, {})[id(run.measure)] = run.measure
+    return {key: tuple(measures.values()) for key, measures in found.items()}
+
+
+def _unmeasured(store: Store, runs: Iterable[Run]) -> dict[str, tuple[Measure, ...]]:
+    """The runs that have come to their end and are to be measured in ways in which they were not."""
+    known, states = store.measured(), store.states()
+    done = {key: measures for key, measures in _ways(runs).items() if states.get(key) == DONE}
+    keys: dict[int, str] = {}
+    found = {}
+    for key, measures in done.items():
+        missing = tuple(each for each in measures if (key, key_of(each, keys)) not in known)
+        if missing:
+            found[key] = missing
+    return found
+
+
+def _measured(
+    store: Store,
+    runs: Sequence[Run],
+    todo: Mapping[str, tuple[Measure, ...]],
+    files: Mapping[str, Files],
+    processes: int | None,
+) -> list[tuple[str, Measure, dict[str, float]]]:
+    """The metrics of runs that are kept, measured anew.
+
+    Raises:
+        StudyError: one cannot be measured.
+    """
+    hosts = {row.key: row.hosts for row in store.rows_of(runs)}
+    keys = list(todo)
+    engine = Processes(measuring.FUNCTION, _count(processes, len(keys)))
+    found = []
+    try:
+        for digest in {digest for measures in todo.values() for each in measures for digest in each.shared}:
+            engine.share(digest, files[digest])
+        for number, key in enumerate(keys):
+            shared = [digest for each in todo[key] for digest in each.shared]
+            engine.submit(number, (store.folder(key), hosts[key], todo[key]), shared)
+        left = len(keys)
+        while left:
+            for ended in engine.wait(_LOOK_SECONDS):
+                left -= 1
+                if not isinstance(ended.value, dict):
+                    raise StudyError(ended.value or ended.lost, file=store.folder(keys[ended.number]))
+                ways = {each.key: each for each in todo[keys[ended.number]]}
+                found += [(keys[ended.number], ways[way], metrics) for way, metrics in ended.value.items()]
+    finally:
+        engine.close()
+    return found
 
 
 def is_study(path: str | os.PathLike[str]) -> bool:
@@ -258,7 +352,11 @@ class _Loop:
         progress: Progress,
         on_progress: Callable[[Progress], None] | None,
         states: Mapping[str, str],
+        measures: Mapping[str, tuple[Measure, ...]],
     ) -> None:
+        self._measures = measures
+        ways = {id(each): each for found in measures.values() for each in found}
+        self._ways = {each.key: each for each in ways.values()}
         self._states = states
         self._engine = engine
         self._store = store
@@ -297,12 +395,12 @@ class _Loop:
             self._tell(self._progress)
 
     def _submit(self, number: int, run: Run) -> None:
-        for digest in run.task.shared:
+        for digest in run.shared:
             if digest not in self._shared:
                 files = self._files[digest]
                 self._engine.share(digest, files.packed() if self._engine.is_remote else files)
                 self._shared.add(digest)
-        self._engine.submit(number, (run.task, self._limits), run.task.shared)
+        self._engine.submit(number, (run.task, self._limits, self._measures[run.key]), run.shared)
 
     def _outcome(self, ended: Ended, runs: Sequence[Run]) -> Outcome | None:
         """How a run ended; None if its process died, and it is tried once more."""
@@ -325,7 +423,7 @@ class _Loop:
         for run, outcome in found:
             if outcome.kind == "disk":
                 raise StudyError(f"where {run} ran: {outcome.error}")
-        self._store.add(found)
+        self._store.add(found, self._ways)
         for run, outcome in found:
             if outcome.state == DONE:
                 self._progress.done += 1

@@ -9,7 +9,8 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import product
 from types import ModuleType
 from typing import Any
 
@@ -18,7 +19,7 @@ import msgspec
 from batprotocol.edc.loading import load
 from batprotocol.edc.scheduler import Scheduler
 from batprotocol.errors import StudyError, shown
-from batprotocol.policies.names import PolicyNameError, named
+from batprotocol.policies.names import PolicyNameError, named, with_options
 from batprotocol.studies.files import Files
 from batprotocol.studies.sources import imported_from_beside
 
@@ -35,16 +36,18 @@ class Chosen(msgspec.Struct, frozen=True):
         target: a policy, or `NAME.py:Class` of its files.
         arguments: what the class is called with.
         files: its file and what that imports from beside it; None of a policy.
+        parameters: those of its arguments that have several values in the study, and so are axes.
     """
 
     name: str
     target: str
     arguments: Mapping[str, Any] = {}
     files: Files | None = None
+    parameters: Mapping[str, Any] = {}
 
 
-def chosen(given: Any, folder: str, place: str) -> Chosen:
-    """The scheduler that a study names.
+def chosen(given: Any, folder: str, place: str) -> list[Chosen]:
+    """The scheduler that a study names; several, where an argument has several values.
 
     Args:
         given: a policy, `FILE:CLASS`, a class, or a table with the keys `scheduler`, `name`, `arguments` and `files`.
@@ -71,23 +74,46 @@ def chosen(given: Any, folder: str, place: str) -> Chosen:
     ):
         if not right:
             raise StudyError(f"expected {_WORDS[key]}, got {shown(table[key])}", f"{place}.{key}")
+    for key, value in arguments.items():
+        if isinstance(value, list | tuple) and not value:
+            raise StudyError("an axis has at least one value", f"{place}.arguments.{key}")
+    axes = {key: list(value) for key, value in arguments.items() if isinstance(value, list | tuple)}
+    fixed = {key: value for key, value in arguments.items() if key not in axes}
+    choices = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
     path, colon, member = target.rpartition(":")
     if not colon and not target.endswith(".py") and os.sep not in target:
-        if arguments or extra:
-            raise StudyError(f"a policy has its options in its name, such as reservations=3: {shown(target)}", place)
-        try:
-            named(target)
-        except PolicyNameError as error:
-            raise StudyError(str(error), place) from None
-        return Chosen(name or target, target)
+        return _policies(name, target, fixed, choices, extra, place)
     path = os.path.join(folder, path)
     if not path or not member or not colon or not os.path.isfile(path):
         expected = "expected a policy or FILE:CLASS, for example scheduler.py:FCFS"
         raise StudyError(f"there is no file {shown(path)}" if colon else f"{expected}, got {shown(target)}", place)
     beside, own = os.path.split(os.path.abspath(path))
     files = Files.read(beside, [*imported_from_beside(path), *_extra(beside, extra, place)])
-    words = ", ".join(f"{key}={value}" for key, value in arguments.items())
-    return Chosen(name or (f"{target}({words})" if words else target), f"{own}:{member}", dict(arguments), files)
+    words = ", ".join(f"{key}={value}" for key, value in fixed.items())
+    name = name or (f"{target}({words})" if words else target)
+    return [Chosen(name, f"{own}:{member}", {**fixed, **choice}, files, choice) for choice in choices]
+
+
+def _policies(
+    name: str | None,
+    target: str,
+    fixed: Mapping[str, Any],
+    choices: Sequence[Mapping[str, Any]],
+    extra: Sequence[str],
+    place: str,
+) -> list[Chosen]:
+    """A policy with each choice of its options."""
+    if extra:
+        raise StudyError(f"a policy has no files: {shown(target)}", place)
+    try:
+        base = with_options(target, fixed) if fixed else target
+        found = [Chosen(name or base, with_options(base, choice), parameters=choice) for choice in choices if choice]
+        found = found or [Chosen(name or base, base)]
+        for each in found:
+            named(each.target)
+    except PolicyNameError as error:
+        raise StudyError(str(error), place) from None
+    return found
 
 
 def _target_of(found: type, place: str) -> str:

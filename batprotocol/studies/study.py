@@ -5,6 +5,7 @@ It must not know where these run, nor what is kept of them.
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,40 +15,53 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from batprotocol.errors import StudyError, shown
+from batprotocol.errors import InputError, StudyError, shown
 from batprotocol.files import naming
+from batprotocol.simulator import load_metric
 from batprotocol.simulator.inputs import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD
 from batprotocol.studies.files import Files
 from batprotocol.studies.keys import KEYS, values_of
-from batprotocol.studies.runs import Limits, Run, Task
+from batprotocol.studies.runs import Limits, Measure, OwnMetricFile, Run, Task
 from batprotocol.studies.schedulers import Chosen, chosen
+from batprotocol.studies.sources import imported_from_beside
 
 __all__ = ["Description", "read_description"]
 
-_SETTINGS: Final = ("name", "timeout", "memory")
+_SETTINGS: Final = ("name", "timeout", "memory", "metrics")
 _EXAMPLE: Final = "example"
 _UNITS: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_OF_MODELS: Final = ("jobs", "load", "badness", "walltimes", "seed")
+_OF_MODELS: Final = (*("jobs", "load", "offered_load", "estimates", "estimate_factor", "badness", "walltimes", "seed"),)
 """What can be made of a workload that is drawn from a model."""
-_DRAWN: Final = ("weeks", "badness")
-"""What of a workload is drawn by chance."""
+_DRAWN: Final = {"weeks": "weeks", "estimate_factor": "estimates", "badness": "estimates"}
+"""What of a workload is drawn by chance, by the keys that ask for it."""
+_EXCLUSIVE: Final = (
+    ("estimate_factor", "badness"),
+    ("estimates", "estimate_factor", "badness"),
+    ("load", "offered_load"),
+)
+"""Of these keys, a study has one at most."""
 _SEED: Final = "{seed}"
-"""Stands for the seed in what a scheduler is told."""
+"""Stands for the seed in the initialization data and in the arguments of a scheduler."""
+_MOST_RUNS: Final = 10_000_000
+"""A study has no more runs: the list of them takes about a kilobyte a run."""
+_OPTIONS: Final = ("master", "mmax", "roles")
+"""What a table of a platform may have beside its file."""
 
 
 class _Input(NamedTuple):
-    """A file that a run reads, or what is there instead of one."""
+    """A file that a run reads, or what is there instead of one; of a platform, with its options."""
 
     label: Any
     text: Any
     files: Files | None
+    options: Mapping[str, Any] = {}
 
 
 class Description:
     """What a study is.
 
     Args:
-        keys: what it says, by the keys of `KEYS`, `name`, `timeout` and `memory`.
+        keys: what it says, by the keys of `KEYS`, `name`, `timeout`, `memory` and `metrics`.
         folder: where files are looked for.
         file: the file that it was read from, for errors, or "".
 
@@ -68,11 +82,14 @@ class Description:
             self.axes: dict[str, tuple[Any, ...]] = {}
             """What tables can be made by: the values of each key that was given, as they are called."""
             self._values = {key: self._checked(key, keys[key]) for key in KEYS if key in keys}
+            self._expect_one_of_each()
             self._inputs = {key: self._read(key) for key in ("workload", "platform", "events")}
             self._schedulers = [
-                chosen(each, self.folder, _place("scheduler", number, keys["scheduler"]))
+                found
                 for number, each in enumerate(self._values["scheduler"])
+                for found in chosen(each, self.folder, _place("scheduler", number, keys["scheduler"]))
             ]
+            self._metrics, self._metric_files = _own_metrics(keys.get("metrics", []), self.folder)
             self._label()
             self._expect_changes()
             self._expect_chance()
@@ -104,6 +121,12 @@ class Description:
                 raise StudyError(f"expected {KEYS[key].expected}, got {shown(value)}", _place(key, number, given))
         return values
 
+    def _expect_one_of_each(self) -> None:
+        for names in _EXCLUSIVE:
+            found = [key for key in names if key in self._values]
+            if len(found) > 1:
+                raise StudyError(f"{' and '.join(found)} exclude one another: give one of them", found[-1])
+
     def _read(self, key: str) -> list[_Input]:
         given = self._values.get(key)
         if given is None:
@@ -116,13 +139,16 @@ class Description:
 
     def _input(self, key: str, given: Any, place: str) -> _Input:
         label, text = given, given
+        options: dict[str, Any] = {}
         if isinstance(given, Mapping):
-            if given.keys() - {key, "name"}:
-                raise StudyError(f"a table has the keys {key} and name, got {shown(sorted(given))}", place)
+            known = [key, "name", *(_OPTIONS if key == "platform" else ())]
+            if given.keys() - set(known):
+                raise StudyError(f"a table has the keys {', '.join(known)}, got {shown(sorted(given))}", place)
             text = given[key]
             label = given.get("name", text)
+            options = {name: _option(name, given[name], place) for name in _OPTIONS if name in given}
         if not isinstance(text, str):
-            return _Input(label, text, None)
+            return _Input(label, text, None, options)
         path, mark, query = text.partition("?") if key == "workload" else (text, "", "")
         if key == "workload" and path.startswith("lublin:"):
             return _Input(label, text, None)
@@ -130,7 +156,7 @@ class Description:
         path = examples.get(key, path) if path == _EXAMPLE else os.path.join(self.folder, path)
         folder, own = os.path.split(path)
         names = [own, *_traces(path)] if key == "workload" else [own]
-        return _Input(label, own + mark + query, Files.read(folder, names))
+        return _Input(label, own + mark + query, Files.read(folder, names), options)
 
     def _label(self) -> None:
         labels: dict[str, Sequence[Any]] = {key: self._values[key] for key in KEYS if key in self._values}
@@ -138,17 +164,20 @@ class Description:
             if key in labels:
                 labels[key] = [each.label for each in inputs]
         labels.setdefault("workload", [each.label for each in self._inputs["workload"]])
-        labels["scheduler"] = [each.name for each in self._schedulers]
         for key in KEYS:
-            if key not in labels:
+            if key not in labels or key == "scheduler":
                 continue
-            seen: set[str] = set()
-            for label in labels[key]:
-                if str(label) in seen:
-                    hint = "; give one of them a name" if KEYS[key].kind == "input" else ""
-                    raise StudyError(f"{shown(label)} is there twice{hint}", key)
-                seen.add(str(label))
+            _expect_once(key, labels[key])
             self.axes[key] = tuple(labels[key])
+        _expect_once(
+            "scheduler", [" ".join([each.name, *map(str, each.parameters.items())]) for each in self._schedulers]
+        )
+        self.axes["scheduler"] = tuple(dict.fromkeys(each.name for each in self._schedulers))
+        for each in self._schedulers:
+            for name, value in each.parameters.items():
+                axis = _axis_of(name)
+                if value not in self.axes.get(axis, ()):
+                    self.axes[axis] = (*self.axes.get(axis, ()), value)
 
     def _expect_changes(self) -> None:
         """What is made of a workload is said once, and can be made of it."""
@@ -165,21 +194,36 @@ class Description:
         """Ten seeds of what no seed changes would be ten times the same."""
         if len(self.axes.get("seed", ())) < 2:
             return
-        models = any(isinstance(each.text, str) and each.files is None for each in self._inputs["workload"])
-        told = any(_SEED in str(value) for value in self._values.get("init", ()))
-        told = told or any(_SEED in each.arguments.values() for each in self._schedulers)
-        if not (models or told or any(key in self._values for key in _DRAWN)):
+        inits = self._values.get("init", [""])
+        if not any(
+            _drawn(self._values, workload, scheduler, init)
+            for workload in self._inputs["workload"]
+            for scheduler in self._schedulers
+            for init in inits
+        ):
             raise StudyError(
-                "nothing is drawn by chance: take a workload such as lublin:256?jobs=1000, say weeks or badness, or "
-                'tell the scheduler, with init = "{seed}" or an argument "{seed}"',
+                "nothing is drawn by chance: take a workload such as lublin:256?jobs=1000, say weeks or "
+                'estimate_factor, or give the seed to the scheduler, with init = "{seed}" or an argument "{seed}"',
                 "seed",
             )
 
     def _expect_watts(self) -> None:
-        if any(self._values.get("energy", ())) and any(each.files is None for each in self._inputs["platform"]):
+        without = any(each.files is None for each in self._inputs["platform"])
+        if any(self._values.get("energy", ())) and without:
             raise StudyError("energy can only be measured on a platform whose file tells watts: name one", "platform")
+        if "master" in self._values and without:
+            raise StudyError("a platform without a file has a master of its own: name the file of one", "platform")
 
     # The runs
+
+    def count(self, only: Iterable[str] = ()) -> int:
+        """How many runs there are, or those that are at these places of the axes, without a list of them.
+
+        Raises:
+            StudyError: there is no such axis, or no such value on it.
+        """
+        choices = self._choices(only)
+        return math.prod(map(len, choices.values()))
 
     def runs(
         self, only: Iterable[str] = (), *, batsim: Sequence[str] = (), in_process: bool = False
@@ -192,22 +236,47 @@ class Description:
             in_process: whether that loads the scheduler into its own process.
 
         Raises:
-            StudyError: no run is left.
+            StudyError: no run is left, or there are too many to list.
             OSError: the command cannot be read.
         """
+        only = tuple(only)
         files: dict[str, Files] = {}
         program = _program(batsim)
-        wanted = _wanted(only, self.axes)
-        found = [
-            run
-            for run in self._all(files, tuple(batsim), program, in_process)
-            if all(str(run.axes[axis]) in values for axis, values in wanted.items())
-        ]
+        count = self.count(only)
+        if count > _MOST_RUNS:
+            raise StudyError(
+                f"it has {count:,} runs, and {_MOST_RUNS:,} is the most: take fewer values, or --only some"
+            )
+        found = list(self._all(only, files, tuple(batsim), program, in_process))
         if not found:
             raise StudyError(f"there is no run with {' '.join(only)}")
         return found, files
 
-    def _all(self, files: dict[str, Files], batsim: tuple[str, ...], program: str, in_process: bool) -> Iterator[Run]:
+    def _choices(self, only: Iterable[str]) -> dict[str, Sequence[tuple[Any, Any]]]:
+        """By each key, what can be chosen on it: labels and values."""
+        wanted = _wanted(only, self.axes)
+        values: dict[str, Sequence[Any]] = {**self._values, **self._inputs, "scheduler": self._schedulers}
+        found: dict[str, Sequence[tuple[Any, Any]]] = {}
+        for key in KEYS:
+            if key not in values:
+                continue
+            labels = [each.name for each in self._schedulers] if key == "scheduler" else self.axes.get(key, values[key])
+            found[key] = [
+                (label, value)
+                for label, value in zip(labels, values[key], strict=True)
+                if key not in wanted or str(label) in wanted[key]
+            ]
+        asked = {axis: texts for axis, texts in wanted.items() if axis not in KEYS}
+        found["scheduler"] = [
+            (label, each)
+            for label, each in found["scheduler"]
+            if all(str(_parameters(each).get(axis)) in texts for axis, texts in asked.items())
+        ]
+        return found
+
+    def _all(
+        self, only: Iterable[str], files: dict[str, Files], batsim: tuple[str, ...], program: str, in_process: bool
+    ) -> Iterator[Run]:
         def kept(found: Files | None) -> str:
             if found is None:
                 return ""
@@ -216,16 +285,18 @@ class Description:
 
         digests = {id(each): kept(each.files) for inputs in self._inputs.values() for each in inputs}
         sources = {id(each): kept(each.files) for each in self._schedulers}
-        choices: dict[str, Sequence[Any]] = {**self._values, **self._inputs, "scheduler": self._schedulers}
-        keys = [key for key in KEYS if key in choices]
-        labels = [range(len(choices[key])) for key in keys]
-        for places in product(*labels):
-            at = dict(zip(keys, places, strict=True))
-            value = {key: choices[key][place] for key, place in at.items()}
-            axes = {key: self.axes[key][place] for key, place in at.items() if key in self.axes}
+        for each in self._metric_files:
+            kept(each)
+        choices = self._choices(only)
+        measures: dict[tuple[Any, ...], Measure] = {}
+        for chosen_values in product(*choices.values()):
+            value = {key: each for key, (_, each) in zip(choices, chosen_values, strict=True)}
+            axes = {key: label for key, (label, _) in zip(choices, chosen_values, strict=True) if key in self.axes}
             workload, platform, events = (value[key] for key in ("workload", "platform", "events"))
             scheduler: Chosen = value["scheduler"]
+            axes.update(_parameters(scheduler))
             seed = value.get("seed", 0)
+            init = value.get("init", "")
             task = Task(
                 scheduler=scheduler.target,
                 arguments={name: seed if each == _SEED else each for name, each in scheduler.arguments.items()},
@@ -235,18 +306,22 @@ class Description:
                 changes=_changes(value, workload),
                 platform=platform.text,
                 platform_files=digests[id(platform)],
+                master=platform.options.get("master", value.get("master", "")),
+                mmax=platform.options.get("mmax", value.get("mmax", 0)),
+                roles=platform.options.get("roles", {}),
                 events=events.text or "",
                 events_files=digests[id(events)],
-                init=value.get("init", "").replace(_SEED, str(seed)),
+                init=init.replace(_SEED, str(seed)),
                 energy=value.get("energy", False),
                 corrected=value.get("corrected", False),
                 rules=value.get("rules", ""),
-                metrics={key: value[key] for key in value if KEYS[key].kind == "metrics"},
                 batsim=batsim,
                 batsim_files=program,
                 in_process=in_process,
             )
-            yield Run.of(axes, task)
+            settings = {key: value[key] for key in value if KEYS[key].kind == "metrics"}
+            measure = measures.setdefault(tuple(settings.values()), Measure(settings, self._metrics))
+            yield Run.of(axes, task, measure, _drawn(value, workload, scheduler, init), workload.files is None)
 
 
 def read_description(path: str | os.PathLike[str]) -> Description:
@@ -269,6 +344,65 @@ def read_description(path: str | os.PathLike[str]) -> Description:
 
 def _place(key: str, number: int, given: Any) -> str:
     return f"{key}[{number}]" if isinstance(given, list | tuple) and len(given) > 1 else key
+
+
+def _expect_once(key: str, labels: Iterable[Any]) -> None:
+    """The values of an axis have different names."""
+    seen: set[str] = set()
+    for label in labels:
+        if str(label) in seen:
+            hint = "; give one of them a name" if KEYS[key].kind == "input" else ""
+            raise StudyError(f"{shown(label)} is there twice{hint}", key)
+        seen.add(str(label))
+
+
+def _axis_of(parameter: str) -> str:
+    """The axis of an argument of schedulers; one that is called as a key has another name."""
+    return f"scheduler.{parameter}" if parameter in KEYS or parameter in _SETTINGS else parameter
+
+
+def _parameters(scheduler: Chosen) -> dict[str, Any]:
+    """Where a scheduler is on the axes of its arguments."""
+    return {_axis_of(name): value for name, value in scheduler.parameters.items()}
+
+
+def _option(name: str, value: Any, place: str) -> Any:
+    """An option of a platform."""
+    if name == "roles":
+        if not isinstance(value, Mapping) or not all(isinstance(each, str) for each in value.values()):
+            raise StudyError(f"expected a table of hosts and their roles, got {shown(value)}", f"{place}.roles")
+        return dict(value)
+    if not KEYS[name].check(value):
+        raise StudyError(f"expected {KEYS[name].expected}, got {shown(value)}", f"{place}.{name}")
+    return value
+
+
+def _own_metrics(given: Any, folder: str) -> tuple[tuple[OwnMetricFile, ...], list[Files]]:
+    """The metrics that files define, and these files.
+
+    Raises:
+        StudyError: one is no metric.
+        OSError: a file cannot be read.
+    """
+    found: dict[str, OwnMetricFile] = {}
+    files = []
+    for number, each in enumerate(given if isinstance(given, list | tuple) else [given]):
+        place = _place("metrics", number, given)
+        target = getattr(each, "target", each)
+        if not isinstance(target, str) or ":" not in target:
+            raise StudyError(f"expected FILE.py:FUNCTION, or a metric that a file defines, got {shown(each)}", place)
+        try:
+            metric = load_metric(target, folder)
+        except InputError as error:
+            raise StudyError(str(error), place) from None
+        if metric.name in found:
+            raise StudyError(f"{shown(metric.name)} is there twice", place)
+        path, _, name = metric.target.rpartition(":")
+        beside, own = os.path.split(os.path.abspath(path))
+        files.append(Files.read(beside, imported_from_beside(path)))
+        about = (metric.name, metric.label, metric.definition, metric.unit, metric.better)
+        found[metric.name] = OwnMetricFile(f"{own}:{name}", files[-1].digest, *about)
+    return tuple(found.values()), files
 
 
 def _path_of(workload: Any) -> str:
@@ -325,10 +459,21 @@ def _words(workload: _Input) -> set[str]:
     return {part.partition("=")[0] for part in str(workload.text).partition("?")[2].split("&")}
 
 
-def _draws(value: Mapping[str, Any], workload: _Input) -> bool:
-    """Whether a workload is drawn by chance, or something of it."""
-    text = str(workload.text)
-    return workload.files is None or any(key in value or f"{key}=" in text for key in _DRAWN)
+def _draws(value: Mapping[str, Any], workload: _Input) -> tuple[str, ...]:
+    """What of a workload is drawn by chance: `workload`, `weeks`, `estimates`."""
+    if workload.files is None:
+        return ("workload",)
+    own = _words(workload)
+    return tuple(dict.fromkeys(what for key, what in _DRAWN.items() if key in value or _word(key) in own))
+
+
+def _drawn(value: Mapping[str, Any], workload: _Input, scheduler: Chosen, init: str) -> tuple[str, ...]:
+    """What the seed of a run draws."""
+    if "seed" not in value:
+        return ()
+    found = () if "seed" in _words(workload) else _draws(value, workload)
+    own = _SEED in init or _SEED in scheduler.arguments.values()
+    return (*found, "scheduler") if own else found
 
 
 def _traces(path: str) -> list[str]:

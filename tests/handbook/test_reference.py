@@ -100,6 +100,7 @@ INNER = {
     "engines",
     "fb",
     "generated",
+    "importing",
     "sockets",
     "steps",
     "stubs",

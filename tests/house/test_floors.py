@@ -38,6 +38,7 @@ FLOORS = {
     "recording": 4.5,  # it opens files, for all that is above
     "engines": 4.5,  # it starts processes, for those who run many things
     "schemas": 4.6,
+    "importing": 4.5,
     "methods": 4.5,
     "tables": 4.5,
     "signals": 4.5,

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from support import ROOT
 
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile
-from batprotocol.simulator import StaticJob, Workload
+from batprotocol.simulator import StaticJob, Workload, load_metric
 
 WITHOUT_ENGINE = True
 
@@ -104,6 +105,52 @@ def test_steps_are_worth_as_much_as_the_end() -> None:
         assert sums[0] != 0
 
 
+def played(reward: object, **options: Any) -> tuple[float, Any]:
+    """What an episode is worth, and the environment after it."""
+    env = made("Batch", reward=reward, backfilling="easy", **options)
+    env.begin_episode(seed=4)
+    worth, is_over = 0.0, False
+    while not is_over:
+        worth, is_over = env.decide(env.pick("fcfs"))
+    return worth, env
+
+
+MINE = """
+from batprotocol.simulator import metric
+
+@metric(better="less")
+def late(jobs):
+    return sum(job.waiting_time > 60 for job in jobs)
+
+@metric(better="more")
+def busy(jobs, run):
+    return run.metrics.utilisation
+
+def undecided(jobs):
+    return len(jobs)
+"""
+
+
+def test_rewards_that_are_metrics_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "rewards_of_tests.py").write_text(MINE)
+    mine = f"{tmp_path}/rewards_of_tests.py"
+    worth, env = played(f"{mine}:late")
+    expected = sum((row.waiting_time or 0.0) > 60 for row in env.world.rows())
+    assert worth == -expected < 0
+    assert played(load_metric(f"{mine}:late"))[0] == worth
+    assert (
+        pickle.loads(pickle.dumps(env)).reward.value(env.world) == copy.deepcopy(env).reward.value(env.world) == worth
+    )
+    assert played(f"{mine}:busy")[0] == pytest.approx(played("utilisation")[0])
+    assert played(f"{mine}:late", simulated=True)[0] == worth
+    with pytest.raises(
+        InputError, match=r"does not say whether less or more is better: write @metric\(better='less'\)"
+    ):
+        made("Batch", reward=f"{mine}:undecided")
+    with pytest.raises(InputError, match="there is no file"):
+        made("Batch", reward="nowhere.py:late")
+
+
 def test_what_is_not_allowed_is_handled() -> None:
     env = made("Batch", choice="fitting", wait=True, max_queue=8)
     env.reset(seed=2)
@@ -156,7 +203,7 @@ LARGE = Workload([StaticJob("1", 0.0, 9, DelayProfile(1.0)), StaticJob("2", 0.0,
         ({"order": "f9"}, "no order of the queue 'f9'"),
         ({"features": ["waitin"]}, "there is no feature 'waitin': expected waiting"),
         ({"observation": "box"}, "expected observation to be one of"),
-        ({"reward": "speed"}, "expected bounded_slowdown, waiting, utilisation, energy, or a function"),
+        ({"reward": "speed"}, "expected bounded_slowdown, waiting, utilisation, energy, FILE.py:NAME, or a function"),
         ({"reward_at": "day"}, "expected reward_at"),
         ({"render_mode": "human"}, "expected render_mode"),
         ({"backfilling": "conservative"}, "expected EASY or greedy backfilling"),

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from batprotocol.edc import Scheduler
 from batprotocol.errors import InputError
-from batprotocol.model import FinalJobState
+from batprotocol.model import FinalJobState, JobSubmittedEvent, ParallelTaskHomogeneousProfile
 from batprotocol.policies import Policy
 from batprotocol.simulator import (
     EXAMPLE_PLATFORM,
@@ -23,8 +24,13 @@ from batprotocol.simulator import (
     METRICS,
     JobRow,
     Metrics,
+    Platform,
+    StaticJob,
+    Watts,
+    Workload,
     measured,
     metric_named,
+    read_energy,
     read_jobs,
     simulate,
 )
@@ -62,6 +68,16 @@ def agree(ours: Distribution, values: np.ndarray) -> None:
     assert [getattr(ours, name) for name in ours.__struct_fields__] == pytest.approx(expected, rel=1e-12)
 
 
+def steady(ours: Metrics, table: np.ndarray, hosts: int) -> None:
+    """Compare what says whether anything is steady, of the measured jobs."""
+    submission, start, finish, size = table.T
+    span = submission.max() - submission.min()
+    expected = (size * (finish - start)).sum() / (hosts * span) if span else math.nan
+    assert ours.offered_load == pytest.approx(expected, nan_ok=True)
+    late = (submission < submission.max()) & (start > submission.max())
+    assert ours.waiting_at_end == pytest.approx(late.mean())
+
+
 def with_numpy(ours: Metrics, table: np.ndarray, hosts: int, tau: float) -> None:
     """Compare with a table of submissions, starts, finishes and hosts."""
     submission, start, finish, size = table.T
@@ -72,8 +88,9 @@ def with_numpy(ours: Metrics, table: np.ndarray, hosts: int, tau: float) -> None
     agree(ours.bounded_slowdown, np.maximum(1, turnaround / np.maximum(runtime, tau)))
     agree(ours.per_processor_bounded_slowdown, np.maximum(1, turnaround / (size * np.maximum(runtime, tau))))
     makespan = finish.max() - submission.min()
-    assert ours.makespan == pytest.approx(makespan)
+    assert ours.makespan == ours.measured_time == pytest.approx(makespan)
     assert ours.throughput == pytest.approx(len(table) / makespan)
+    steady(ours, table, hosts)
     assert ours.utilisation == pytest.approx((size * runtime).sum() / (hosts * makespan))
     times = np.unique(np.concatenate([submission, start, finish]))
     middles = (times[:-1] + times[1:]) / 2
@@ -185,11 +202,15 @@ def test_parts_left_out(rows: list[JobRow], hosts: int, warm_up: float, cool_dow
     assert ours.nb_jobs == kept.sum()
     agree(ours.waiting, (start - submission)[kept])
     agree(ours.bounded_slowdown, np.maximum(1, (finish - submission) / np.maximum(finish - start, 10))[kept])
+    assert ours.makespan == pytest.approx(finish.max() - submission.min())
     if not kept.any():
+        assert math.isnan(ours.offered_load)
+        assert math.isnan(ours.waiting_at_end)
         return
+    steady(ours, table[kept], hosts)
     begin = begin if warm_up else submission[kept].min()
     end = end if cool_down else finish[kept].max()
-    assert ours.makespan == pytest.approx(end - begin)
+    assert ours.measured_time == pytest.approx(end - begin)
     if end - begin <= 1e-9:
         return
     assert ours.throughput == pytest.approx(((finish > begin) & (finish <= end)).sum() / (end - begin))
@@ -218,14 +239,69 @@ def test_rejected_jobs_are_left_out_too() -> None:
     ]
     rows = [row(0, 10, 0, 1, 1), row(1, 60, 0, 1, 1)]
     ours = measured([*rejected, *rows], 4, warm_up=0.2, cool_down=0.2)
-    assert (ours.nb_jobs, ours.nb_rejected, ours.makespan) == (1, 1, pytest.approx(60.0))
+    assert (ours.nb_jobs, ours.nb_rejected, ours.measured_time) == (1, 1, pytest.approx(60.0))
+    assert ours.makespan == pytest.approx(51.0)
+
+
+class AtOnce(Scheduler):
+    def on_job_submitted(self, event: JobSubmittedEvent) -> None:
+        self.reply.add_execute_job(event.job_id, str(int(event.job_id.partition("!")[2]) % 4))
+
+
+@pytest.mark.parametrize("parts", [{"warm_up": 0.3}, {"cool_down": 0.4}, {"warm_up": 0.25, "cool_down": 0.25}])
+def test_energy_is_that_of_the_measured_time(parts: dict[str, float], tmp_path: Path) -> None:
+    """All hosts draw 100 W, and 150 W more where a job runs: that is what the utilisation says, too."""
+    platform = Platform.homogeneous(4, watts=Watts(idle=100.0, epsilon=110.0, max=250.0))
+    profile = ParallelTaskHomogeneousProfile(1e9 * 7, 0.0)
+    workload = Workload([StaticJob(str(number), 2.0 + 3.0 * number, 1, profile) for number in range(20)])
+    result = simulate(platform, workload, AtOnce(), energy=True)
+    ours = result.metrics(**parts)  # type: ignore[arg-type]
+    expected = 4 * (100.0 + 150.0 * ours.utilisation) * ours.measured_time
+    assert ours.consumed_joules == pytest.approx(expected, rel=1e-6)
+    assert result.consumed_joules is not None
+    assert 0 < ours.consumed_joules < 0.9 * result.consumed_joules == 0.9 * (result.metrics().consumed_joules or 0)
+    written = simulate(platform, workload, AtOnce(), energy=True, output=f"{tmp_path}/out_")
+    assert written.metrics(**parts).consumed_joules == pytest.approx(expected, rel=1e-6)  # type: ignore[arg-type]
+    again = measured(
+        read_jobs(tmp_path / "out_jobs.csv"), 4, energy=read_energy(tmp_path / "out_consumed_energy.csv"), **parts
+    )
+    assert again.consumed_joules == pytest.approx(expected, rel=1e-6)
+    assert simulate(platform, workload, AtOnce()).metrics(**parts).consumed_joules is None  # type: ignore[arg-type]
+
+
+def test_energy_that_is_not_known_to_the_end() -> None:
+    rows = [row(number, 10.0 * number, 0.0, 5.0, 1) for number in range(11)]
+    points = [(20.0, 200.0), (20.0, 200.0), (60.0, 1000.0), (80.0, 1400.0)]
+    half = measured(rows, 4, warm_up=0.1, cool_down=0.5, energy=points, consumed_joules=1500.0)
+    assert half.consumed_joules == pytest.approx(800.0 - 100.0)
+    assert measured(rows, 4, warm_up=0.1, cool_down=0.1, energy=points).consumed_joules is None
+    assert measured(rows, 4, warm_up=0.1, consumed_joules=1500.0).consumed_joules is None
+    assert measured(rows, 4, energy=points, consumed_joules=1500.0).consumed_joules == 1500.0
+
+
+WRONG_ENERGY = [
+    ("", "it is no consumed_energy.csv: it does not begin with time,energy"),
+    ("time,joules\n", "it does not begin with time,energy"),
+    ("time,energy,event_type,wattmin,epower\n1,x,s,0,NA\n", "consumed_energy.csv:2: .*could not convert"),
+    ("time,energy,event_type,wattmin,epower\n1\n", "consumed_energy.csv:2: "),
+    ("time,energy,event_type,wattmin,epower\n1,nan,s,0,NA\n", "consumed_energy.csv:2: .*expected a time"),
+    ("time,energy,event_type,wattmin,epower\n2,1,s,0,NA\n1,2,e,0,NA\n", "consumed_energy.csv:3: .*before the last"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), WRONG_ENERGY)
+def test_what_holds_no_energy_is_refused(text: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "consumed_energy.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_energy(path)
 
 
 def test_classes_are_measured_in_the_same_time() -> None:
     rows = [row(number, 10.0 * number, 5.0, 20.0, 1 + number % 4) for number in range(11)]
     ours = measured(rows, 8, warm_up=0.25, cool_down=0.25, wide=2, long=50.0)
     assert ours.classes["short narrow"].nb_jobs + ours.classes["short wide"].nb_jobs == ours.nb_jobs == 5
-    assert {part.makespan for part in ours.classes.values()} == {ours.makespan}
+    assert {part.measured_time for part in ours.classes.values()} == {ours.measured_time}
     assert sum(part.utilisation for part in ours.classes.values()) == pytest.approx(ours.utilisation)
 
 
@@ -251,15 +327,26 @@ def test_each_metric_has_a_flat_name() -> None:
         "utilisation",
         "loss_of_capacity",
         "makespan",
+        "measured_time",
         "throughput",
         "nb_jobs",
         "nb_rejected",
     }
 
 
+def test_a_queue_that_grows_to_the_end() -> None:
+    """A job a second for two seconds of work each, on one host: twice what it can do."""
+    rows = [row(number, float(number), float(number), 2.0, 1) for number in range(101)]
+    ours = measured(rows, 1)
+    assert ours.offered_load == pytest.approx(2 * 101 / 100)
+    assert ours.waiting_at_end == pytest.approx(49 / 101)
+    assert measured(rows, 4, warm_up=0.5).offered_load == pytest.approx(2 * 51 / (4 * 50))
+    assert measured(rows, 4, warm_up=0.5).waiting_at_end == pytest.approx(49 / 51)
+
+
 def test_no_metric_is_forgotten() -> None:
     """Who adds one to `Metrics` is told where else it belongs."""
-    fields = {"tau", "classes"} | {metric.path.partition(".")[0] for metric in METRICS.values()}
+    fields = {"tau", "classes", "own"} | {metric.path.partition(".")[0] for metric in METRICS.values()}
     assert set(Metrics.__struct_fields__) <= fields, "batprotocol/simulator/results/catalogue.py: add it"
 
 
@@ -268,7 +355,7 @@ def test_unknown_metrics_are_refused() -> None:
         metric_named("mean_slow_down")
     with pytest.raises(InputError, match=r"there is no metric 'energy'; did you mean consumed_joules\?"):
         metric_named("energy")
-    with pytest.raises(InputError, match=r"there is no metric 'x'$"):
+    with pytest.raises(InputError, match=r"there is no metric 'x'; one of your own is named with its file: FILE.py:x$"):
         metric_named("x")
 
 

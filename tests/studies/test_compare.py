@@ -179,3 +179,45 @@ def test_notebooks(folder: Path) -> None:
     shown = compare(read_schedule(folder / "fcfs", name="<b>"), read_schedule(folder / "easy", name="b"))._repr_html_()
     assert "&lt;b&gt;" in shown
     assert "<b><" not in shown
+
+
+LATE = """
+from batprotocol.simulator import metric
+
+@metric(label="late jobs", better="less")
+def late(jobs, run):
+    return 100 * sum(job.waiting_time > 60 for job in jobs) / run.metrics.nb_jobs
+"""
+
+
+def test_metrics_of_ones_own(folder: Path) -> None:
+    (folder / "late_of_tests.py").write_text(LATE)
+    name = f"{folder}/late_of_tests.py:late"
+    one, other = (read_schedule(folder / each) for each in ("fcfs", "easy"))
+    found = compare(one, other, metrics=[name])
+    expected = []
+    for schedule in (one, other):
+        waits = [job.waiting_time for job in schedule.jobs if job.waiting_time is not None]
+        expected.append(100 * sum(wait > 60 for wait in waits) / len(waits))
+    assert found.metrics["late"] == tuple(expected)
+    assert found.record(0)["metrics"]["late"] == {"one": expected[0], "other": expected[1]}
+    assert found.metrics_grid().rows[-1][0].text == "late jobs"
+    assert "late jobs" in run_here("compare", str(folder / "fcfs"), str(folder / "easy"), "--metric", name).out
+    everything = run_here(
+        "compare", str(folder / "fcfs"), str(folder / "easy"), "--metric", "all", "--metric", name
+    ).out
+    assert "late jobs" in everything
+    assert "offered load" in everything
+    told = json.loads(run_here("compare", "--json", str(folder / "fcfs"), str(folder / "easy"), "--metric", name).out)
+    assert told["metrics"]["late"]["one"] == pytest.approx(expected[0])
+
+
+def test_labels_tell_of_tau(folder: Path) -> None:
+    runs = str(folder / "fcfs"), str(folder / "easy")
+    options = ("--metric", "mean_bounded_slowdown", "--metric", "mean_slowdown")
+    assert "tau" not in run_here("compare", *runs, *options).out
+    lines = run_here("compare", *runs, *options, "--tau", "60").out.splitlines()
+    assert [line.split("  ")[0] for line in lines[:4] if "slowdown" in line] == [
+        "mean bounded slowdown (tau = 60 s)",
+        "mean slowdown",
+    ]

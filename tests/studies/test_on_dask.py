@@ -126,8 +126,10 @@ def test_sources_and_inputs_travel(dask: DaskProcesses, tmp_path: Path) -> None:
     expected = study.run(tmp_path / "store", dask=dask.address)
     (tmp_path / "here").rename(tmp_path / "away")
     (tmp_path / "process" / "scratch").mkdir(parents=True)
-    outcome = execute((runs[0].task, description.limits), packed, str(tmp_path / "process" / "scratch"))
-    assert outcome.metrics == expected[0].metrics
+    outcome = execute(
+        (runs[0].task, description.limits, (runs[0].measure,)), packed, str(tmp_path / "process" / "scratch")
+    )
+    assert outcome.measured == expected[0].metrics
 
 
 @pytest.mark.slow

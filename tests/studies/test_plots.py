@@ -10,7 +10,16 @@ import pytest
 from batprotocol.errors import InputError, PackageMissing
 from batprotocol.model import FinalJobState
 from batprotocol.simulator import JobRow
-from batprotocol.studies.comparing import PlainRow, plot_boxes, plot_ecdf, plot_lines, save_plot, table
+from batprotocol.studies.comparing import (
+    Look,
+    PlainRow,
+    plot_boxes,
+    plot_ecdf,
+    plot_lines,
+    plot_means,
+    save_plot,
+    table,
+)
 
 WITHOUT_ENGINE = True
 
@@ -107,6 +116,119 @@ def test_distributions_are_over_jobs() -> None:
     assert axes.get_xlabel() == "waiting time [s]"
     (axes,) = plot_ecdf(results(), of="bounded_slowdown", log=True).axes
     assert axes.get_xlabel() == "bounded slowdown"
+
+
+def test_differences_are_those_of_the_table() -> None:
+    figure = plot_lines(results(), x="load", metric="mean_waiting_time", baseline="FCFS", unit="min")
+    (axes,) = figure.axes
+    cells = table(results(), columns="load", metric="mean_waiting_time", baseline="fcfs").cells[1]
+    line = axes.get_lines()[0]
+    assert line.get_label() == "easy"
+    assert list(line.get_ydata()) == pytest.approx([(cell.mean or 0) / 60 for cell in cells])
+    assert axes.get_ylabel() == "mean waiting time,\ndifference to fcfs [min]"
+    assert [list(each.get_ydata()) for each in axes.get_lines()[1:]] == [[0.0, 0.0]]
+
+
+def test_a_panel_for_each_value() -> None:
+    figure = plot_lines(results(), x="load", metric="mean_waiting_time", panels="log")
+    assert [axes.get_title() for axes in figure.axes] == ["log = a", "log = b"]
+    for axes, log in zip(figure.axes, "ab", strict=True):
+        expected = table(results(), columns="load", metric="mean_waiting_time", where={"log": [log]})
+        assert list(axes.get_lines()[0].get_ydata()) == [cell.mean for cell in expected.cells[0]]
+    assert len(figure.legends) == 1
+    many = [PlainRow({"scheduler": "a", "x": 1, "log": n}, {"utilisation": 0.5}) for n in range(25)]
+    with pytest.raises(InputError, match="25 panels are too many"):
+        plot_lines(many, x="x", metric="utilisation", panels="log")
+
+
+def test_what_is_chosen_is_averaged_within_each_draw() -> None:
+    """Five loads are no five repetitions."""
+    figure = plot_lines(results(), x="log", metric="mean_waiting_time")
+    (note,) = [each.get_text() for each in figure.texts if "means over" in each.get_text()]
+    assert "each the mean over 3 loads, 95% intervals" in note
+    assert plot_lines(results(), x="load", metric="mean_waiting_time", where={"seed": [0]}).notes == (
+        "n = 1: one draw a cell has no interval, and no row is the best; repeat with several seeds",
+    )
+
+
+def test_lines_without_a_place_go_across() -> None:
+    rows = [
+        PlainRow({"scheduler": "mine", "depth": depth, "seed": seed}, {"utilisation": depth / 10 + seed / 100})
+        for depth in (1, 2, 4)
+        for seed in range(4)
+    ]
+    rows += [PlainRow({"scheduler": "easy", "seed": seed}, {"utilisation": 0.2 + seed / 100}) for seed in range(4)]
+    (axes,) = plot_lines(rows, x="depth", metric="utilisation").axes
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    assert list(lines["mine"].get_xdata()) == [1, 2, 4]
+    assert list(lines["easy"].get_ydata()) == pytest.approx([0.215, 0.215])
+    assert list(lines["easy"].get_xdata()) == [0, 1]  # from one end to the other, whatever is there
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["1", "2", "4"]
+
+
+def test_the_realised_load_is_an_axis() -> None:
+    rows = [
+        PlainRow(row.axes, {**row.metrics, "offered_load": row.axes["load"] * 0.8 + row.axes["seed"] / 100})
+        for row in results()
+        if row.metrics
+    ]
+    (axes,) = plot_lines(rows, x="offered_load", metric="mean_waiting_time").axes
+    assert list(axes.get_lines()[0].get_xdata()) == pytest.approx([0.415, 0.815, 1.615])
+    assert axes.get_xlabel() == "offered load"
+    alone = [PlainRow({"scheduler": "a", "seed": row.axes["seed"]}, row.metrics) for row in rows]
+    with pytest.raises(InputError, match=r"offered_load is a metric, .* it needs an axis such as load"):
+        plot_lines(alone, x="offered_load", metric="mean_waiting_time")
+    with pytest.raises(InputError, match="there is no axis 'lode'"):
+        plot_lines(rows, x="lode", metric="mean_waiting_time")
+
+
+def test_distributions_of_means() -> None:
+    figure = plot_means(results(), x="load", metric="mean_waiting_time", unit="min")
+    (axes,) = figure.axes
+    expected = table(results(), columns="load", metric="mean_waiting_time")
+    points = [line for line in axes.get_lines() if line.get_marker() in "os" and len(line.get_ydata()) == 1]
+    assert [line.get_ydata()[0] for line in points] == pytest.approx(
+        [(cell.mean or 0) / 60 for row in expected.cells for cell in row]
+    )
+    assert len(axes.collections) == 12  # a distribution and an interval for each
+    assert axes.get_ylabel() == "mean waiting time [min]"
+    assert plot_means(results(), metric="mean_waiting_time", where={"seed": [0]}).axes
+
+
+def test_looks() -> None:
+    look = Look(size=(4, 3), title="Loads", xlabel="right", ylabel="up")
+    for figure in (
+        plot_lines(results(), x="load", metric="mean_waiting_time", look=look),
+        plot_boxes(results(), x="load", metric="mean_waiting_time", look=look),
+        plot_means(results(), x="load", metric="mean_waiting_time", look=look),
+        plot_ecdf(results(), look=look),
+    ):
+        (axes,) = figure.axes
+        assert tuple(figure.get_size_inches()) == (4, 3)
+        assert (axes.get_xlabel(), axes.get_ylabel()) == ("right", "up")
+        assert figure.legends[0].get_title().get_text() == "Loads\nscheduler"
+    for size in ((0, 3), (4,), (4, 1e9)):
+        with pytest.raises(InputError, match="expected a width and a height in inches"):
+            Look(size=size)  # type: ignore[arg-type]
+
+
+def test_units() -> None:
+    rows = [PlainRow({"scheduler": "a", "seed": seed}, {"consumed_joules": 3.6e9 + seed}) for seed in range(3)]
+    assert "energy [GJ]" in str(table(rows, metric="consumed_joules"))
+    shown = table(rows, metric="consumed_joules", unit="MWh")
+    assert str(shown).splitlines()[0].split() == ["scheduler", "energy", "[MWh]"]
+    assert str(shown).splitlines()[1].split()[1] == "1.000000000"[: len(str(shown).splitlines()[1].split()[1])]
+    assert "3600000001.0" in shown.csv()
+    assert plot_boxes(rows, metric="consumed_joules", unit="kWh").axes[0].get_ylabel() == "energy [kWh]"
+    assert plot_ecdf(results(), unit="h").axes[0].get_xlabel() == "waiting time [h]"
+    for unit, metric, message in (
+        ("Wh", "mean_waiting_time", r"mean waiting time \[s\] cannot be shown in 'Wh': expected s, min, h, d"),
+        ("h", "mean_bounded_slowdown", "mean bounded slowdown cannot be shown in 'h': it has one unit only"),
+    ):
+        given = [PlainRow({"scheduler": "a"}, {metric: 1.0})]
+        for draw in (table, plot_boxes, plot_means):
+            with pytest.raises(InputError, match=message):
+                draw(given, metric=metric, unit=unit)  # type: ignore[operator]
 
 
 def test_the_same_plot_is_the_same_file(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_a_study_is_all_combinations_and_equals_bare_simulations(tmp_path: Path)
         workload = lublin_workload(16, 15, seed=row.axes["seed"], load=row.axes["load"])
         bare = simulate(platform_for([workload]), workload, named(row.axes["scheduler"])())
         metrics = {name: value for name, value in bare.metrics().flat().items() if value == value}
-        assert row.metrics == metrics
+        assert row.metrics == pytest.approx(metrics, abs=1e-6)  # files have six decimals
         assert [job.job_id for job in row.jobs()] == [job.job_id for job in bare.jobs]
         assert json.loads(Path(row.folder, "schedule.json").read_text())["nb_jobs"] == 15
     with Store(tmp_path / "store") as store:
@@ -310,7 +310,41 @@ def test_stores_that_cannot_be_used(tmp_path: Path) -> None:
     import sqlite3
 
     with sqlite3.connect(tmp_path / "store" / "index.sqlite") as database:
-        database.execute("PRAGMA user_version=2")
+        database.execute("PRAGMA user_version=3")
     for writes in (False, True):
-        with pytest.raises(StudyError, match="a newer batprotocol has made it: its format is 2"):
+        with pytest.raises(StudyError, match="a newer batprotocol has made it: its format is 3"):
             Store(tmp_path / "store", writes=writes)
+
+
+def test_a_store_of_a_former_version_is_read_and_brought_up_to_date(tmp_path: Path) -> None:
+    """As version 0.2 wrote it, with one set of metrics for each run."""
+    import sqlite3
+
+    folder = tmp_path / "store" / "runs" / "ab" / "abc"
+    folder.mkdir(parents=True)
+    with sqlite3.connect(tmp_path / "store" / "index.sqlite") as database:
+        database.executescript(
+            """CREATE TABLE runs (key TEXT PRIMARY KEY, state TEXT NOT NULL, kind TEXT NOT NULL, error TEXT NOT NULL,
+            axes TEXT NOT NULL, metrics TEXT NOT NULL, seconds REAL NOT NULL) WITHOUT ROWID;
+            CREATE TABLE wanted (axes TEXT PRIMARY KEY, key TEXT NOT NULL, place INTEGER NOT NULL) WITHOUT ROWID;
+            INSERT INTO runs VALUES ('abc', 'done', '', '', '{"seed": 1}', '{"makespan": 5.0}', 0.5);
+            INSERT INTO wanted VALUES ('{"seed": 1, "load": 2}', 'abc', 0);
+            PRAGMA application_id=1650553971; PRAGMA user_version=1;"""
+        )
+    for writes in (False, True, False):
+        with Store(tmp_path / "store", writes=writes) as store:
+            assert [(row.axes, row.metrics) for row in store.rows()] == [({"seed": 1, "load": 2}, {"makespan": 5.0})]
+            assert [row.axes for row in store.rows(all=True)] == [{"seed": 1}]
+    told = {
+        "format": 1,
+        "key": "abc",
+        "state": "done",
+        "kind": "",
+        "error": "",
+        "axes": {},
+        "metrics": {"makespan": 5.0},
+    }
+    (folder / "run.json").write_text(json.dumps(told))
+    (tmp_path / "store" / "index.sqlite").unlink()
+    with Store(tmp_path / "store", writes=True) as store:
+        assert [row.metrics for row in store.rows(all=True)] == [{"makespan": 5.0}]

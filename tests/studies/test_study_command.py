@@ -198,3 +198,46 @@ def test_schedulers_and_workloads_with_names_of_their_own(tmp_path: Path, monkey
 def test_a_name_that_is_no_file() -> None:
     with pytest.raises(StudyError, match="name: expected a text that can be the name of a file"):
         Study(scheduler="fcfs", name="../elsewhere")
+
+
+@pytest.mark.slow
+def test_a_log_says_how_far_a_study_is(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from batprotocol.cli.study import run as work
+
+    monkeypatch.setattr(work, "_BETWEEN_SECONDS", 0.0)
+    lines = run_here("study", "run", str(study), "-j", "1").out.splitlines()
+    assert re.fullmatch(
+        r"\d of 6 runs, [\d.e-]+/s, (less than a minute left|some \d+ min left|no run has ended yet)", lines[0]
+    )
+    assert lines[-1].startswith("6 runs: 6 done, 0 failed; ")
+
+
+def test_a_dry_run_of_very_many_runs_prints_their_number(study: Path) -> None:
+    study.write_text(STUDY.replace("0-2", "0-999999") + f"load = {[n / 1000 for n in range(1, 501)]}")
+    dry = run_here("study", "run", str(study), "--dry-run")
+    assert dry.out == "1,000,000,000 runs: too many to list them; --only AXIS=VALUE lists some\n"
+    assert run_here("study", "run", str(study), "-n", "--only", "seed=7", "--only", "load=0.5").out.count("\n") == 2
+    refused = run_here("study", "run", str(study))
+    assert refused.status == 1
+    assert "it has 1,000,000,000 runs, and 10,000,000 is the most" in refused.err
+
+
+@pytest.mark.slow
+def test_tables_take_metrics_of_ones_own_and_corrections(study: Path) -> None:
+    (study.parent / "mine.py").write_text("def jobs(rows, run):\n    'Jobs.'\n    return len(rows) / run.hosts\n")
+    run_here("study", "run", str(study), "-j", "1")
+    own = f"{study.parent / 'mine.py'}:jobs"
+    lines = run_here("study", "table", str(study), "--metric", own, "--metric", "makespan").out.splitlines()
+    assert lines[0].split() == ["scheduler", "jobs", "makespan", "[s]"]
+    assert [line.split()[1:3] for line in lines[1:3]] == [["0.9375", "[0.9375,"]] * 2
+    holm = run_here("study", "table", str(study), "--baseline", "fcfs", "--columns", "seed", "--holm", "--json")
+    assert json.loads(holm.out)["correction"] == "holm"
+    wrong = run_here("study", "table", str(study), "--metric", "none.py:jobs")
+    assert (wrong.status, wrong.err.endswith("none.py' with the metric 'jobs'\n")) == (1, True)
+
+
+def test_a_file_in_place_of_a_command(study: Path) -> None:
+    found = run_here("study", str(study))
+    assert (found.status, found.out) == (2, "")
+    assert f"{study} is a file: type batproto study run {study}" in found.err
+    assert "no such command 'runs'" in run_here("study", "runs").err.lower()

@@ -19,6 +19,7 @@ __all__ = ["failures", "keys", "metric_names", "metrics", "policies", "words"]
 _KEY_KINDS: Final[Mapping[str, str]] = {
     "input": "What is run",
     "change": "What is made of the workload",
+    "machine": "Which hosts are used",
     "option": "How it is simulated",
     "metrics": "What is measured",
 }

@@ -27,7 +27,8 @@ def _complete_metric(context: click.Context, parameter: click.Parameter, start: 
     metavar="NAME",
     multiple=True,
     shell_complete=_complete_metric,
-    help='Show these metrics only, "all" for all; "batproto study metrics" lists them. Can be repeated.',
+    help='Show these metrics only, "all" for all; "batproto study metrics" lists them, and FILE.py:NAME is a function '
+    "of your own. Can be repeated.",
 )
 @click.option(
     "-n",
@@ -71,6 +72,7 @@ def compare(**options: Any) -> None:
       batproto compare fcfs easy
       batproto compare "study.runs?scheduler=fcfs&seed=1" "study.runs?scheduler=easy&seed=1"
       batproto compare --metric all --most 20 fcfs easy
+      batproto compare --metric mine.py:late fcfs easy
       batproto compare --json a_jobs.csv b_jobs.csv | jq .parting
     """
     from batprotocol.cli.compare import comparison

@@ -9,11 +9,10 @@ from urllib.parse import parse_qsl
 from batprotocol.cli.terminal.grids import print_grid
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import printable
-from batprotocol.simulator import METRICS, metric_named
+from batprotocol.simulator import METRICS, OwnMetric, metric_named
 from batprotocol.studies import Store
 from batprotocol.studies.comparing import Schedule, compare, read_schedule
 from batprotocol.studies.comparing.formats import as_json as json_of
-from batprotocol.studies.comparing.pairs import SHOWN
 from batprotocol.studies.comparing.rows import select_one
 from batprotocol.studies.comparing.schedules import schedule_of
 from batprotocol.studies.store.jobs import PARQUET, jobs_in
@@ -35,16 +34,15 @@ def show(
     as_json: bool,
 ) -> None:
     """Print what two runs differ in."""
-    for name in metrics:
-        if name != _ALL:
-            metric_named(name)
+    shown = [metric_named(name) for name in metrics if name != _ALL]
+    own = [each for each in shown if isinstance(each, OwnMetric)]
     output = Output()
     one, other = (_schedule(each, hosts, than) for each, than in ((first, second), (second, first)))
-    found = compare(one, other, tau=tau, tolerance=tolerance)
+    found = compare(one, other, tau=tau, tolerance=tolerance, metrics=own)
     if as_json:
         output.json(json_of(found.record(most)))
         return
-    print_grid(output, found.metrics_grid(METRICS if _ALL in metrics else metrics or SHOWN))
+    print_grid(output, found.metrics_grid((*METRICS, *own) if _ALL in metrics else shown or None))
     for fact in found.facts():
         output.line(("", printable(fact)))
     for header, pairs in (("gained most", found.gained_most(most)), ("lost most", found.lost_most(most))):

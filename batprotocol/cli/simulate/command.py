@@ -102,6 +102,21 @@ __all__ = ["simulate"]
     show_default=True,
     help="Refuse platforms and workloads of more hosts; 100,000 take 200 MB.",
 )
+@click.option(
+    "--warm-up",
+    metavar="SHARE",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.0,
+    help="Leave out the jobs of this share of the submissions' time, at its beginning, from the numbers.",
+)
+@click.option(
+    "--cool-down",
+    metavar="SHARE",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.0,
+    help="Likewise, at its end.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with all metrics.")
 @click.option("-v", "--verbose", is_flag=True, help="Show what the scheduler logs for information, too.")
 @click.pass_context
 def simulate(
@@ -127,7 +142,7 @@ def simulate(
     Examples:
       batproto simulate
       batproto simulate scheduler.py:FCFS -w workload.json -o results
-      batproto simulate easy-sjf -w log.swf.gz
+      batproto simulate easy-sjf -w log.swf.gz --warm-up 0.1 --cool-down 0.05
       batproto simulate scheduler.py:FCFS -p platform.xml -w log.swf.gz --energy
       batproto simulate --endpoint tcp://127.0.0.1:28000 --record run.tar.xz
       batproto simulate --endpoint tcp://127.0.0.1:28000 --protocol 4.2 -w workload.json
@@ -137,6 +152,8 @@ def simulate(
 
     if sum(given is not None for given in (target, endpoint, library)) > 1:
         raise click.UsageError("one of FILE:CLASS or POLICY, --endpoint and --library is enough", context)
+    if options["warm_up"] + options["cool_down"] >= 1:
+        raise click.UsageError("--warm-up and --cool-down are less than 1 together", context)
     if options["timeout"] is not None and endpoint is None:
         raise click.UsageError(
             "--timeout is how long to wait for what listens at an --endpoint: give that, too", context

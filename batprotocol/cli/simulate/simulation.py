@@ -5,7 +5,9 @@ It finds the inputs, the scheduler and where to write; how a simulation goes, th
 
 from __future__ import annotations
 
+import json
 import logging
+import math
 import os
 import sys
 import time
@@ -36,6 +38,7 @@ from batprotocol.simulator import (
     Recorder,
     Result,
     Workload,
+    advice_on,
     named_workload,
     platform_for,
     read_platform,
@@ -74,6 +77,9 @@ def run(
     timeout: float | None = None,
     protocol: str | None = None,
     schema: str | None = None,
+    warm_up: float = 0.0,
+    cool_down: float = 0.0,
+    as_json: bool = False,
     **old: Any,
 ) -> int:
     """Simulate, and print what came of it; the exit status.
@@ -103,6 +109,9 @@ def run(
         timeout: seconds to wait for each answer of who listens at the endpoint, or None.
         protocol: the version of an older protocol that is spoken at the endpoint, or None.
         schema: that of another age that is spoken there, or None.
+        warm_up: the share of the time of submissions that is not measured at its beginning.
+        cool_down: likewise, at its end.
+        as_json: print JSON.
         old: what the command line of an older Batsim decides on; see `bridge.command`.
     """
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
@@ -112,11 +121,8 @@ def run(
         for number, path in enumerate(workloads or ([] if events else [EXAMPLE_WORKLOAD]))
     ]
     for workload in given:
-        if workload.skipped:
-            left_out = "1 job is" if workload.skipped == 1 else f"{workload.skipped:,} jobs are"
-            console_output.remark(workload.filename, f"{left_out} left out, without a run time or processors")
-        if workload.is_older:
-            console_output.remark(workload.filename, "it has profiles of Batsim 1 to 4, which are read as today's")
+        for advice in advice_on(workload):
+            console_output.remark(workload.filename, advice)
     for path, workload in zip(workloads, given, strict=False):  # the example has no path
         if "?" in path and not len(workload):
             console_output.remark(path, "no job is left of it")
@@ -163,7 +169,10 @@ def run(
         return 1
     if prefix is not None:
         write_real_execution(prefix, edc_seconds=meter.scheduler_seconds, simulation_seconds=seconds)
-    _show(result, console_output)
+    if as_json:
+        _print_json(result, given, console_output, warm_up, cool_down)
+    else:
+        _show(result, console_output, warm_up, cool_down)
     return 0 if result.is_complete else 1
 
 
@@ -247,9 +256,26 @@ class _Meter(Observer):
         self._bar.at(min(self._ended / self._jobs, 1.0))
 
 
-def _show(result: Result, output: Output) -> None:
+def _show(result: Result, output: Output, warm_up: float, cool_down: float) -> None:
     console = Console(file=sys.stdout)
+    window = result.metrics(warm_up=warm_up, cool_down=cool_down) if warm_up or cool_down else None
     with console.capture() as captured:
-        console.print(result.summary())
+        console.print(result.summary(window))
     text = "\n".join(line.rstrip() for line in captured.get().split("\n"))
     output.raw(text.encode(sys.stdout.encoding or "utf-8", "replace"))
+
+
+def _print_json(
+    result: Result, workloads: Sequence[Workload], output: Output, warm_up: float, cool_down: float
+) -> None:
+    users = {name: user for workload in workloads for name, user in workload.users().items()}
+    found = result.metrics(users=users or None, warm_up=warm_up, cool_down=cool_down).flat()
+    told = {
+        "complete": result.is_complete,
+        "hosts": result.host_count,
+        "jobs": {state.name: count for state, count in result.counts.items()},
+        "warm_up": warm_up,
+        "cool_down": cool_down,
+        "metrics": {name: value if math.isfinite(value) else None for name, value in found.items()},
+    }
+    output.json(json.dumps(told, indent=2))

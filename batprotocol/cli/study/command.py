@@ -25,7 +25,7 @@ _OVERVIEW = {
 }
 
 
-@click.group(cls=Family, overview=_OVERVIEW)
+@click.group(cls=Family, overview=_OVERVIEW, files=(".toml",))
 def study() -> None:
     """Run many simulations: each scheduler with each workload, load, seed and so on, each combination once.
 

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 
+from batprotocol.cli.study.tables import with_named
+from batprotocol.cli.terminal.output import Output
 from batprotocol.studies import read_rows
-from batprotocol.studies.comparing import expect_plots, plot_boxes, plot_ecdf, plot_lines, save_plot
+from batprotocol.studies.comparing import (
+    Look,
+    expect_plots,
+    plot_boxes,
+    plot_ecdf,
+    plot_lines,
+    plot_means,
+    save_plot,
+)
+from batprotocol.studies.comparing.rows import select
 
 __all__ = ["show"]
 
@@ -21,19 +33,37 @@ def show(
     by: str,
     metric: str,
     of: str,
+    baseline: str | None,
+    panels: str | None,
     where: Mapping[str, Sequence[str]],
     confidence: float,
+    unit: str,
     log: bool,
+    size: tuple[float, float] | None,
+    title: str,
+    xlabel: str | None,
+    ylabel: str | None,
 ) -> None:
     """Draw the results in a store, or of a study."""
     expect_plots(output)
-    rows = read_rows(source)
+    look = Look(size=size, title=title, xlabel=xlabel, ylabel=ylabel)
+    kind = kind or ("boxes" if x is None else "lines")
+    for name, given in (("baseline", baseline), ("panels", panels)):
+        if given is not None and kind != "lines":
+            raise click.UsageError(f"--{name} is for lines: give --x, and no other --kind")
+    kept, (name,) = with_named(select(read_rows(source), where), [metric])
+    common: dict[str, Any] = {"by": by, "unit": unit, "log": log, "look": look}
     if kind == "ecdf":
-        figure = plot_ecdf(rows, of=of, by=by, where=where, log=log)
-    elif kind == "boxes" or (kind is None and x is None):
-        figure = plot_boxes(rows, x=x, by=by, metric=metric, where=where, log=log)
+        figure: Any = plot_ecdf(kept, of=of, **common)
+    elif kind == "boxes":
+        figure = plot_boxes(kept, x=x, metric=name, **common)
+    elif kind == "means":
+        figure = plot_means(kept, x=x, metric=name, confidence=confidence, **common)
     elif x is None:
         raise click.UsageError("lines need an axis to the right: give --x, too")
     else:
-        figure = plot_lines(rows, x=x, by=by, metric=metric, where=where, confidence=confidence, log=log)
+        figure = plot_lines(kept, x=x, metric=name, confidence=confidence, baseline=baseline, panels=panels, **common)
     save_plot(figure, output)
+    messages = Output()
+    for note in figure.notes:
+        messages.remark(output, note)

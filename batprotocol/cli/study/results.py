@@ -52,6 +52,23 @@ _confidence = click.option(
     show_default=True,
     help="The confidence of the intervals.",
 )
+_unit = click.option(
+    "--unit",
+    metavar="UNIT",
+    default="",
+    help="Show the metric in this unit, such as kWh or h; CSV and JSON keep their own.",
+)
+
+
+def _size(context: click.Context, parameter: click.Parameter, given: str | None) -> tuple[float, float] | None:
+    """Width and height in inches."""
+    if given is None:
+        return None
+    try:
+        width, height = map(float, given.lower().split("x"))
+    except ValueError:
+        raise click.BadParameter(f"expected WIDTHxHEIGHT, such as 6x3.7, got {given!r}", context, parameter) from None
+    return width, height
 
 
 @click.command()
@@ -66,11 +83,14 @@ _confidence = click.option(
     default=["mean_bounded_slowdown"],
     show_default=True,
     shell_complete=_complete_metric,
-    help='The metric; "batproto study metrics" lists them. Without --columns, it can be repeated.',
+    help='The metric; "batproto study metrics" lists them, FILE.py:FUNCTION is one of your own. Without --columns, it '
+    "can be repeated.",
 )
 @click.option("--baseline", metavar="VALUE", help="Show differences to this row, paired by seed and so on.")
 @_only
 @_confidence
+@_unit
+@click.option("--holm", is_flag=True, help="Correct for the number of comparisons by Holm's method.")
 @_form("csv", "Print CSV, a line for each cell.")
 @_form("markdown", "Print Markdown.")
 @_form("latex", "Print LaTeX, which needs booktabs.")
@@ -78,9 +98,12 @@ _confidence = click.option(
 def table(**options: Any) -> None:
     """Make a table of the results of a study: the means of a metric over seeds, with bootstrap intervals.
 
+    Whole seeds are resampled, or windows of a log that are apart. Other axes that are neither in the rows nor in the
+    columns are averaged within each seed first, and the caption names them.
+
     With --baseline, the cells are differences: from each run, that of the baseline with the same seed, load and so on
-    is subtracted. Where 0 is in the interval, the difference may be chance ("n.s."). The best of a column is in bold,
-    or in asterisks.
+    is subtracted. A difference that may be chance is marked "n.s.". A mean is in bold, or in asterisks, where it is
+    better than each other one of its column by more than chance; a difference, where it is better than the baseline.
 
     Of a study that is named by its file, the runs are those of the file as it is now, in NAME.runs.
 
@@ -101,10 +124,11 @@ def table(**options: Any) -> None:
 @click.option("-o", "--output", metavar="FILE", type=_path, required=True, help="The file: .png, .svg or .pdf.")
 @click.option(
     "--kind",
-    type=click.Choice(["lines", "boxes", "ecdf"]),
-    help="Lines with bands, boxes, or the distribution over jobs; lines with --x and boxes without unless given.",
+    type=click.Choice(["lines", "boxes", "means", "ecdf"]),
+    help="Lines with bands, boxes over runs, distributions of means, or of what jobs waited; lines with --x and boxes "
+    "without it, if not given.",
 )
-@click.option("--x", metavar="AXIS", help="The axis to the right.")
+@click.option("--x", metavar="AXIS", help="The axis to the right, or a metric such as offered_load.")
 @click.option(
     "--by",
     metavar="AXIS",
@@ -118,8 +142,10 @@ def table(**options: Any) -> None:
     default="mean_bounded_slowdown",
     show_default=True,
     shell_complete=_complete_metric,
-    help="The metric of lines and boxes.",
+    help="The metric of lines, boxes and means; FILE.py:FUNCTION is one of your own.",
 )
+@click.option("--baseline", metavar="VALUE", help="Draw differences to this line, paired by seed and so on.")
+@click.option("--panels", metavar="AXIS", help="Draw a panel for each value of this axis.")
 @click.option(
     "--of",
     type=click.Choice(["waiting_time", "turnaround_time", "slowdown", "bounded_slowdown"]),
@@ -129,15 +155,23 @@ def table(**options: Any) -> None:
 )
 @_only
 @_confidence
+@_unit
 @click.option("--log", is_flag=True, help="Take a logarithmic scale.")
+@click.option("--size", metavar="WxH", callback=_size, help="Width and height in inches, such as 6x3.7.")
+@click.option("--title", metavar="TEXT", default="", help="What stands above the plot.")
+@click.option("--xlabel", metavar="TEXT", help="What stands at the axis to the right.")
+@click.option("--ylabel", metavar="TEXT", help="What stands at the axis upwards.")
 def plot(**options: Any) -> None:
     """Draw the results of a study: a metric against an axis, with bands that are bootstrap intervals of its means.
 
-    Or boxes over runs, or, with --kind ecdf, which share of the jobs have waited at most so long.
+    Or boxes over runs, distributions of means, or, with --kind ecdf, which share of the jobs have waited at most so
+    long. Whole seeds are resampled; other axes are averaged within each seed first, and a line below names them.
 
     \b
     Examples:
       batproto study plot study.runs --x load -o slowdown.pdf
+      batproto study plot study.runs --x offered_load --baseline easy --panels workload -o differences.pdf
+      batproto study plot study.runs --kind means --metric consumed_joules --unit kWh -o energy.svg
       batproto study plot study.runs --kind boxes --x load --log -o boxes.svg
       batproto study plot study.runs --kind ecdf --only load=1.2 -o waiting.png
     """

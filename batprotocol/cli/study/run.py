@@ -16,6 +16,10 @@ from batprotocol.studies import Progress, Store, Study
 
 __all__ = ["run"]
 
+_MOST_LISTED = 100_000
+"""Of more runs, a dry run prints the number only."""
+_BETWEEN_SECONDS = 60.0
+"""How often a line says how far a study is, where there is no terminal to show it."""
 _TOLD = 10
 """So many different reasons of failures are told at once; the store has all."""
 
@@ -53,6 +57,10 @@ def run(
     output = Output()
     place = study.place(store)
     if dry_run:
+        count = study.count(only)
+        if count > _MOST_LISTED:
+            output.line(("", f"{count:,} runs: too many to list them; --only AXIS=VALUE lists some"))
+            return 0
         runs = study.runs(only, batsim=command, in_process=in_process)
         print_runs(output, runs, _states(place))
         return 0
@@ -103,9 +111,15 @@ class _Teller:
         self._place = place
         self._failed = 0
         self._reasons: Counter[str] = Counter()
+        self._notes: tuple[str, ...] = ()
+        self._next = _BETWEEN_SECONDS
 
     def __call__(self, progress: Progress) -> None:
         self.last = progress
+        if progress.notes != self._notes:
+            self._notes = progress.notes
+            for note in progress.notes:
+                self._output.remark(self._place, note)
         if progress.failed > self._failed and progress.run is not None:
             self._failed = progress.failed
             self._reasons[progress.error] += 1
@@ -116,12 +130,18 @@ class _Teller:
         share = (progress.total - progress.left) / max(progress.total, 1)
         text = f"{progress.total - progress.left:,} of {progress.total:,} runs{failed}, {progress.rate:.3g}/s"
         self._bar.at(share, text)
+        if progress.seconds >= self._next and not self._output.shows_progress:
+            self._next = progress.seconds + _BETWEEN_SECONDS
+            self._output.line(("", f"{text}, {_time_left(progress)}"))
+            self._output.flush()
 
     def conclude(self) -> int:
-        """Tell what came of it; the exit status."""
+        """Print how it ended; the exit status."""
         last = self.last
         took = f"{last.seconds:.1f} s, {last.rate:.3g} runs a second" if last.done + last.failed else "nothing to do"
         before = f", {last.there:,} were there" if last.there else ""
+        if last.measured:
+            before += f", {last.measured:,} of them measured anew"
         runs = "run" if last.total == 1 else "runs"
         self._output.line(("", f"{last.total:,} {runs}: {last.done:,} done, {last.failed:,} failed{before}; {took}"))
         if last.failed:
@@ -130,3 +150,11 @@ class _Teller:
                 self._output.remark(self._place, text)
             self._output.remark(self._place, "batproto study list --failed lists what failed, and show tells why")
         return int(last.failed > 0)
+
+
+def _time_left(progress: Progress) -> str:
+    """How long the rest takes at this rate, roughly."""
+    if not progress.rate:
+        return "no run has ended yet"
+    minutes = progress.left / progress.rate / 60
+    return f"some {minutes:,.0f} min left" if minutes >= 1 else "less than a minute left"

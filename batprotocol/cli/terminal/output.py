@@ -67,6 +67,16 @@ class Output:
         return bool(self._styles)
 
     @property
+    def shows_progress(self) -> bool:
+        """Whether a progress bar can be seen."""
+        return self._bar.is_shown
+
+    def flush(self) -> None:
+        """Let what was printed be read now, where it goes to a file or a pipe."""
+        with _unless_closed(sys.stdout):
+            sys.stdout.flush()
+
+    @property
     def wrap_at(self) -> int | None:
         """After how many columns prose should be wrapped, None where it should not: lines in a pipe stay whole."""
         return shutil.get_terminal_size().columns if self._terminal else None
@@ -135,6 +145,11 @@ class ProgressBar:
         self._next = time.monotonic() + PATIENCE_SECONDS
         self._bar: Progress | None = None
         self._task: TaskID | None = None
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether it appears once the work turns out to be long."""
+        return self._shown
 
     def at(self, share: float, text: str = "") -> None:
         """One more of what is counted is done, which makes this share of the whole work.

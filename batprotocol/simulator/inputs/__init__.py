@@ -16,13 +16,17 @@ fault before anything runs:
 - `workload_json`, `platform_xml`: the way back, of what was made here (`writing`).
 """
 
+from batprotocol.simulator.inputs.advice import advice_on
 from batprotocol.simulator.inputs.changes import (
     WEEK,
     estimated_walltimes,
+    exact_walltimes,
+    offered_load,
     resampled_weeks,
     scaled_load,
     scaled_walltimes,
     shuffled_weeks,
+    with_offered_load,
 )
 from batprotocol.simulator.inputs.event_lists import read_external_events
 from batprotocol.simulator.inputs.events import ExternalEventList, TimedEvent
@@ -61,9 +65,12 @@ __all__ = [
     "Watts",
     "Workload",
     "WorkloadProfile",
+    "advice_on",
     "estimated_walltimes",
+    "exact_walltimes",
     "lublin_workload",
     "named_workload",
+    "offered_load",
     "platform_for",
     "platform_xml",
     "read_external_events",
@@ -76,5 +83,6 @@ __all__ = [
     "scaled_walltimes",
     "shuffled_weeks",
     "window",
+    "with_offered_load",
     "workload_json",
 ]

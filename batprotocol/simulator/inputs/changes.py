@@ -17,21 +17,34 @@ from batprotocol.model import DelayProfile
 from batprotocol.simulator.inputs.columns import JobColumns, JobRecord
 from batprotocol.simulator.inputs.workload import Workload
 
-__all__ = ["WEEK", "estimated_walltimes", "resampled_weeks", "scaled_load", "scaled_walltimes", "shuffled_weeks"]
+__all__ = [
+    "WEEK",
+    "estimated_walltimes",
+    "exact_walltimes",
+    "offered_load",
+    "resampled_weeks",
+    "scaled_load",
+    "scaled_walltimes",
+    "shuffled_weeks",
+    "with_offered_load",
+]
 
 WEEK: Final = 604_800.0
 """Seconds."""
 _MOST_PERIODS: Final = 1_000_000
+_LONGER: Final = 0.001
+"""Seconds: a job whose walltime is its run time is ended by it. Policies take what is this far apart for one time."""
 
 
 def scaled_load(workload: Workload, factor: float) -> Workload:
     """The same jobs, which come faster or slower: what passes between two submissions is divided by a factor.
 
-    The first submission stays at its time: the times of a log that begins at 0 are divided by the factor.
+    The first submission stays at its time: the times of a log that begins at 0 are divided by the factor. The factor is
+    not the load: `offered_load` computes that, and `with_offered_load` finds the factor for one.
 
     Args:
         workload: the workload.
-        factor: by which the load grows, > 0; with 2, jobs come twice as fast, with 1, nothing changes.
+        factor: by which arrivals are compressed, > 0; with 2, jobs come twice as fast, with 1, nothing changes.
 
     Raises:
         InputError: the factor is no finite number > 0, or times would leave the range of doubles.
@@ -49,10 +62,64 @@ def scaled_load(workload: Workload, factor: float) -> Workload:
     def scaled(job: JobRecord) -> JobRecord:
         time = start + (job.time - start) / factor
         if not math.isfinite(time):
-            raise InputError(f"with a load that is {shown(factor)} times as high, {shown(job.id)} comes at no time")
+            raise InputError(f"with arrivals that are {shown(factor)} times as fast, {shown(job.id)} comes at no time")
         return job._replace(time=time)
 
     return _changed(workload, scaled)
+
+
+def offered_load(workload: Workload, hosts: int | None = None) -> float | None:
+    """The work that is submitted, over what the hosts could do meanwhile: above 1, queues grow without end.
+
+    It is the sum over all jobs of hosts x run time, divided by hosts x the time from the first to the last submission.
+    A run time is what the delay of the job's profile says, or its walltime where that ends the job before.
+
+    Args:
+        workload: the workload.
+        hosts: how many computation hosts there are, > 0; None: as many as the workload is made for.
+
+    Returns:
+        The load; None where all jobs come at once, or the run time of a job is not known before it runs.
+
+    >>> from batprotocol.simulator import lublin_workload
+    >>> round(offered_load(lublin_workload(64, 1000, load=0.7)), 3)
+    0.7
+    """
+    machine = workload.resource_count if hosts is None else hosts
+    if machine <= 0:
+        raise InputError(f"expected a number of hosts > 0, got {shown(machine)}")
+    span = workload[len(workload) - 1].time - workload[0].time if len(workload) else 0.0
+    if not span > 0:
+        return None
+    work = []
+    for number in range(len(workload)):
+        job = workload.record(number)
+        runtime = _runtime(workload, job)
+        if runtime is None:
+            return None
+        work.append(job.resources * runtime)
+    return math.fsum(work) / (machine * span)
+
+
+def with_offered_load(workload: Workload, load: float, *, hosts: int | None = None) -> Workload:
+    """The same jobs, which come so much faster or slower that this load is offered, as `offered_load` computes it.
+
+    Args:
+        workload: the workload; the run times of its jobs are known, as those of `DelayProfile` are.
+        load: the offered load, > 0.
+        hosts: how many computation hosts there are; None: as many as the workload is made for.
+
+    Raises:
+        InputError: the load is no finite number > 0, or that of the workload is not known.
+    """
+    if not 0 < load < math.inf:
+        raise InputError(f"expected an offered load > 0, got {shown(load)}")
+    now = offered_load(workload, hosts)
+    if not now:
+        raise InputError(
+            "there is no offered load that could be scaled: jobs need different submission times and DelayProfiles"
+        )
+    return scaled_load(workload, load / now)
 
 
 def scaled_walltimes(workload: Workload, factor: float) -> Workload:
@@ -76,39 +143,71 @@ def scaled_walltimes(workload: Workload, factor: float) -> Workload:
     return workload if factor == 1 else _changed(workload, scaled)
 
 
-def estimated_walltimes(workload: Workload, badness: float, *, seed: int = 0) -> Workload:
-    """The same jobs, with walltimes drawn between their run times and 1 + `badness` times as much, all alike likely.
+def estimated_walltimes(
+    workload: Workload, estimate_factor: float | None = None, *, seed: int = 0, badness: float | None = None
+) -> Workload:
+    """The same jobs, with walltimes drawn between their run times and 1 + the factor times as much, all alike likely.
 
     The f-model of A. W. Mu'alem and D. G. Feitelson, "Utilization, predictability, workloads, and user runtime
-    estimates in scheduling the IBM SP2 with backfilling", IEEE TPDS 12(6), 2001. With 0, walltimes are the run times.
+    estimates in scheduling the IBM SP2 with backfilling", IEEE TPDS 12(6), 2001. With 0, walltimes are the run times,
+    which end the jobs: `exact_walltimes` leaves them a little longer.
     A run time is what the delay of the job's profile says, or its walltime where that ends the job before.
 
     Args:
         workload: the workload; its jobs have profiles whose run times are known, which are those of `DelayProfile`.
-        badness: f, a number >= 0; in papers 0 to 300.
-        seed: of chance. A job draws the same number whatever `badness` is.
+        estimate_factor: f, a number >= 0; in papers 0 to 300.
+        seed: of chance. A job draws the same number whatever the factor is.
+        badness: the former name of `estimate_factor`.
 
     Raises:
-        InputError: `badness` is no finite number >= 0, or the run time of a job is not known before it runs.
+        InputError: the factor is no finite number >= 0, or the run time of a job is not known before it runs.
 
     >>> from batprotocol.simulator import lublin_workload
-    >>> exact = estimated_walltimes(lublin_workload(64, 10), 0)
-    >>> all(job.walltime == exact.profiles[job.profile_id].profile.delay for _, _, job in exact)
+    >>> known = estimated_walltimes(lublin_workload(64, 10), 0)
+    >>> all(job.walltime == known.profiles[job.profile_id].profile.delay for _, _, job in known)
     True
     """
-    if not 0 <= badness < math.inf:
-        raise InputError(f"expected a badness of estimates >= 0, got {shown(badness)}")
+    factor = badness if estimate_factor is None else estimate_factor
+    if factor is None or not 0 <= factor < math.inf or None not in (estimate_factor, badness):
+        raise InputError(f"expected an estimate factor >= 0, got {shown(factor)}")
     chance = random.Random(seed)
 
     def estimated(job: JobRecord) -> JobRecord:
-        profile = workload.profiles[f"{workload.name}!{job.profile}"].profile
-        if not isinstance(profile, DelayProfile) or not profile.delay > 0:
-            reason = f"only of a DelayProfile the run time is known, but {shown(job.id)} has {shown(profile)}"
-            raise InputError(f"estimates need run times, and {reason}")
-        runtime = profile.delay if job.walltime is None else min(profile.delay, job.walltime)
-        return _with_walltime(job, runtime * (1.0 + badness * chance.random()))
+        return _with_walltime(job, _known_runtime(workload, job) * (1.0 + factor * chance.random()))
 
     return _changed(workload, estimated)
+
+
+def exact_walltimes(workload: Workload) -> Workload:
+    """The same jobs, with exact estimates: each walltime is the run time and a millisecond.
+
+    A walltime that equals the run time ends the job, which has not succeeded then. A millisecond is what policies take
+    for no difference, so that they see the run times.
+
+    Args:
+        workload: the workload; its jobs have profiles whose run times are known, which are those of `DelayProfile`.
+
+    Raises:
+        InputError: the run time of a job is not known before it runs.
+    """
+    return _changed(workload, lambda job: _with_walltime(job, _known_runtime(workload, job) + _LONGER))
+
+
+def _runtime(workload: Workload, job: JobRecord) -> float | None:
+    """How long a job runs; None where that is not known before it runs."""
+    profile = workload.profiles[f"{workload.name}!{job.profile}"].profile
+    if not isinstance(profile, DelayProfile) or not profile.delay > 0:
+        return None
+    return profile.delay if job.walltime is None else min(profile.delay, job.walltime)
+
+
+def _known_runtime(workload: Workload, job: JobRecord) -> float:
+    runtime = _runtime(workload, job)
+    if runtime is None:
+        profile = workload.profiles[f"{workload.name}!{job.profile}"].profile
+        reason = f"only of a DelayProfile the run time is known, but {shown(job.id)} has {shown(profile)}"
+        raise InputError(f"estimates need run times, and {reason}")
+    return runtime
 
 
 def shuffled_weeks(workload: Workload, seed: int, *, period: float = WEEK) -> Workload:

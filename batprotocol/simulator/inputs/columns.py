@@ -66,6 +66,11 @@ class JobTable(ABC):
         """
 
     @property
+    def without_walltime(self) -> int:
+        """How many rows have no walltime."""
+        return sum(self[place].walltime is None for place in range(len(self)))
+
+    @property
     def profiles(self) -> list[str]:
         """The names of the profiles that the rows use, each once, in the order of their first use."""
         return list(self._profile_numbers)
@@ -115,6 +120,10 @@ class JobColumns(JobTable):
         self._times.append(time)
         self._walltimes.append(_NO_WALLTIME if walltime is None else walltime)
         self._profiles.append(number)
+
+    @property
+    def without_walltime(self) -> int:
+        return self._walltimes.count(_NO_WALLTIME)
 
     def __getitem__(self, place: int) -> JobRecord:
         return self.appended(place if self._order is None else self._order[place])

@@ -17,10 +17,12 @@ from batprotocol.errors import InputError, shown
 from batprotocol.simulator.inputs.changes import (
     WEEK,
     estimated_walltimes,
+    exact_walltimes,
     resampled_weeks,
     scaled_load,
     scaled_walltimes,
     shuffled_weeks,
+    with_offered_load,
 )
 from batprotocol.simulator.inputs.lublin import lublin_workload
 from batprotocol.simulator.inputs.reading import is_log, read_workload
@@ -57,6 +59,7 @@ def named_workload(
     corrected: bool = False,
     lazy: bool = False,
     kept: MutableMapping[Any, Workload] | None = None,
+    hosts: int | None = None,
 ) -> Workload:
     """The workload that a text names, as on the command line.
 
@@ -69,12 +72,14 @@ def named_workload(
             - `lublin:HOSTS?jobs=N`, with `&seed=N`, `&load=X` and `&estimates=no`: see `lublin_workload`.
 
             What follows a file may say, too, what is made of it then, in this order: `weeks=shuffled` or
-            `weeks=resampled` (`shuffled_weeks`, `resampled_weeks`), of `period=SECONDS`; `load=FACTOR` (`scaled_load`),
-            `badness=F` (`estimated_walltimes`) and `walltimes=FACTOR` (`scaled_walltimes`), the last two also of a
-            model; `seed=N` is that of all chance in it, 0 unless told otherwise.
+            `weeks=resampled` (`shuffled_weeks`, `resampled_weeks`), of `period=SECONDS`; `load=FACTOR` (`scaled_load`)
+            or `offered-load=X` (`with_offered_load`); `estimates=exact` (`exact_walltimes`) or `estimate-factor=F`
+            (`estimated_walltimes`), which is `badness=F`, too; and `walltimes=FACTOR` (`scaled_walltimes`). All but the
+            weeks are for models, too. `seed=N` is that of all chance in it, 0 if not given.
         name: the workload's name.
         compositions: see `read_workload`; so are `corrected` and `lazy`.
         kept: the files that were read already, and are not read again; what is read now is added.
+        hosts: the size of the machine that `offered-load` is for; None: the one that the workload is made for.
 
     Raises:
         InputError: the text names nothing, or what it names is no workload.
@@ -83,13 +88,17 @@ def named_workload(
     path, mark, query = text.partition("?")
     if path.startswith("lublin:") and not os.path.exists(text):
         given = _options(text, query, MODEL_WORDS)
-        walltimes: dict[str, Any] = {key: given.pop(key) for key in ("badness", "walltimes") if key in given}
-        hosts = _converted(text, "hosts", path.partition(":")[2], int)
-        drawn = lublin_workload(hosts, given.pop("jobs", 1000), name=name, **given)
-        return _with_walltimes(drawn, walltimes, given.get("seed", 0))
+        _expect_one_of_each(text, given)
+        changes: dict[str, Any] = {key: given.pop(key) for key in _OF_MODELS if key in given}
+        if given.get("estimates") == _EXACT:
+            changes["estimates"] = given.pop("estimates")
+        size = _converted(text, "hosts", path.partition(":")[2], int)
+        drawn = lublin_workload(size, given.pop("jobs", 1000), name=name, **given)
+        return _changed(drawn, {**changes, "seed": given.get("seed", 0)}, hosts)
     if not mark or os.path.exists(text):
         path, query = text, ""
     given = _options(text, query, FILE_WORDS)
+    _expect_one_of_each(text, given)
     options = {_SWF[key]: given[key] for key in sorted(_SWF.keys() & given.keys())}
     if options and not is_log(path):
         raise InputError(f"{shown(text)}: {' and '.join(sorted(_SWF))} are for logs (.swf, .swf.gz)")
@@ -104,9 +113,9 @@ def named_workload(
             kept[place] = whole
     if "period" in given and "weeks" not in given:
         raise InputError(f"{shown(text)}: a period is what counts as a week: weeks says what is done with them")
-    if "seed" in given and not {"weeks", "badness"} & given.keys():
-        raise InputError(f"{shown(text)}: a seed is for weeks and badness, which are drawn by chance")
-    return _changed(_part(whole, given), given)
+    if "seed" in given and not {"weeks", *_FACTORS} & given.keys():
+        raise InputError(f"{shown(text)}: a seed is for weeks and for an estimate-factor, which are drawn by chance")
+    return _changed(_part(whole, given), given, hosts)
 
 
 def _part(whole: Workload, given: Mapping[str, Any]) -> Workload:
@@ -125,20 +134,28 @@ def _part(whole: Workload, given: Mapping[str, Any]) -> Workload:
     )
 
 
-def _changed(workload: Workload, given: Mapping[str, Any]) -> Workload:
+def _changed(workload: Workload, given: Mapping[str, Any], hosts: int | None) -> Workload:
     """What a name makes of a workload."""
     seed = given.get("seed", 0)
     if "weeks" in given:
         workload = given["weeks"](workload, seed, period=given.get("period", WEEK))
     if "load" in given:
         workload = scaled_load(workload, given["load"])
-    return _with_walltimes(workload, given, seed)
-
-
-def _with_walltimes(workload: Workload, given: Mapping[str, Any], seed: int) -> Workload:
-    if "badness" in given:
-        workload = estimated_walltimes(workload, given["badness"], seed=seed)
+    if "offered-load" in given:
+        workload = with_offered_load(workload, given["offered-load"], hosts=hosts)
+    if "estimates" in given:
+        workload = exact_walltimes(workload)
+    for word in _FACTORS:
+        if word in given:
+            workload = estimated_walltimes(workload, given[word], seed=seed)
     return scaled_walltimes(workload, given["walltimes"]) if "walltimes" in given else workload
+
+
+def _expect_one_of_each(text: str, given: Mapping[str, Any]) -> None:
+    for words in (("load", "offered-load"), ("estimates", *_FACTORS)):
+        found = [word for word in words if word in given]
+        if len(found) > 1:
+            raise InputError(f"{shown(text)}: {' and '.join(found)} exclude one another")
 
 
 def _interval(text: str, convert: Callable[[str], float]) -> tuple[float, float]:
@@ -151,19 +168,36 @@ def _yes(text: str) -> bool:
     return {"yes": True, "no": False}[text]
 
 
+def _exact(text: str) -> str:
+    return {_EXACT: _EXACT}[text]
+
+
+def _estimates(text: str) -> bool | str:
+    return _EXACT if text == _EXACT else _yes(text)
+
+
 def _weeks(text: str) -> Callable[..., Workload]:
     return {"shuffled": shuffled_weeks, "resampled": resampled_weeks}[text]
 
 
-_CHANCE: Final = Word("N", int, "The seed of all that is drawn by chance; 0 unless told otherwise.")
+_EXACT: Final = "exact"
+_FACTORS: Final = ("estimate-factor", "badness")
+"""The word for how far estimates are off, and its former name."""
+_OF_MODELS: Final = ("offered-load", *_FACTORS, "walltimes")
+"""What is made of a model's workload when it is drawn."""
+_CHANCE: Final = Word("N", int, "The seed of all that is drawn by chance; 0 if not given.")
+_OFFERED: Final = Word(
+    "X", float, "Arrivals are compressed by the factor that makes this the offered load.", "with_offered_load"
+)
 _WALLTIMES: Final[Mapping[str, Word]] = {
-    "badness": Word(
+    "estimate-factor": Word(
         "F",
         float,
         "Walltimes are drawn between the run time and 1 + this times as much.",
         "estimated_walltimes",
         "the f-model of A. W. Mu'alem and D. G. Feitelson, TPDS 2001",
     ),
+    "badness": Word("F", float, "The former name of estimate-factor.", "estimated_walltimes"),
     "walltimes": Word("FACTOR", float, "Walltimes are this times as long.", "scaled_walltimes"),
 }
 FILE_WORDS: Final[Mapping[str, Word]] = {
@@ -201,18 +235,32 @@ FILE_WORDS: Final[Mapping[str, Word]] = {
     ),
     "period": Word("SECONDS", float, "What counts as a week, for weeks; 604800 unless told otherwise."),
     "seed": _CHANCE,
-    "load": Word("FACTOR", float, "By how much faster jobs come.", "scaled_load"),
+    "load": Word(
+        "FACTOR",
+        float,
+        "The factor by which arrivals are compressed: not the load itself, which is offered-load.",
+        "scaled_load",
+    ),
+    "offered-load": _OFFERED,
+    "estimates": Word(
+        "exact",
+        _exact,
+        "Walltimes are the run times, and a millisecond more, so that no job is ended by them.",
+        "exact_walltimes",
+    ),
     **_WALLTIMES,
 }
 """What may be said of a file, in the order in which it is done."""
 MODEL_WORDS: Final[Mapping[str, Word]] = {
     "jobs": Word("N", int, "How many jobs; 1000 unless told otherwise.", "lublin_workload"),
     "seed": _CHANCE,
-    "load": Word("X", float, "The load that times are scaled to.", "lublin_workload"),
+    "load": Word("X", float, "The offered load that times are scaled to when jobs are drawn.", "lublin_workload"),
+    "offered-load": _OFFERED,
     "estimates": Word(
-        "no",
-        _yes,
-        "Whether walltimes are longer than run times, as people estimate them.",
+        "no, exact",
+        _estimates,
+        "Without it, walltimes are longer than run times, as people estimate them; with `no`, they are the run times, "
+        "and with `exact` a millisecond longer, so that no job is ended by them.",
         "lublin_workload",
         "D. Tsafrir, Y. Etsion and D. G. Feitelson, JSSPP 2005",
     ),

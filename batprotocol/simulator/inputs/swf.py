@@ -10,6 +10,7 @@ What becomes of the fields (-1 stands for unknown everywhere):
   for, one host each. Jobs with neither, or with 0, are skipped.
 - 9, requested time: the walltime; without one if unknown or 0.
 - 12, user, and 13, group: the extra data `{"user":12,"group":3}`, if known.
+- 17, preceding job, and 18, think time: not followed, but the jobs that have one are counted (`Workload.dependent`).
 
 The other fields are not used; there may be more than eighteen. Jobs may be in any order of time. Header comments (`;`)
 are read for `MaxProcs`, or without it `MaxNodes`: the size of the machine.
@@ -37,6 +38,7 @@ __all__ = ["read_swf"]
 _FIELDS = 18
 _USED = 9  # fields at least: a line may end after the requested time
 _USER, _GROUP = 12, 13
+_PRECEDING, _THINK_TIME = 17, 18
 _LONGEST_LINE = 1 << 16
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{0,15})?")
 _HEADER = re.compile(r";\s*(MaxProcs|MaxNodes)\s*:\s*([0-9]{1,9})\b")
@@ -69,7 +71,7 @@ def read_swf(
     jobs = JobFile(_Rows(filename, reading)) if lazy else JobColumns()
     profiles: dict[str, WorkloadProfile] = {}
     header: dict[str, int] = {}
-    lines = 0
+    lines = dependent = 0
     try:
         for number, place, line in _lines(filename):
             if line.startswith(";"):
@@ -85,6 +87,7 @@ def read_swf(
                 job = _job(words, reading)
                 if job is None:
                     continue
+                dependent += _is_dependent(words)
                 if job.profile not in profiles:
                     profiles[job.profile] = WorkloadProfile(DelayProfile(float(words[3])))
                 if isinstance(jobs, JobFile) and jobs.wants_place:
@@ -97,7 +100,7 @@ def read_swf(
         workload = Workload.of_columns(name, filename, profiles, jobs, resource_count=max(size, most, 1))
     except InputError as error:
         raise error if error.file else InputError(error.reason, error.path, file=filename) from None
-    workload.skipped = lines - len(jobs)
+    workload.skipped, workload.dependent = lines - len(jobs), dependent
     return workload
 
 
@@ -161,6 +164,13 @@ def _job(words: list[str], reading: _Reading) -> JobRecord | None:
     time = 0.0 if submitted == _UNKNOWN else submitted
     limit = walltime if walltime > 0 else runtime if reading.runtime_limits else None
     return JobRecord(str(int(job)), time, int(processors), f"delay{words[3]}", limit, _people(words))
+
+
+def _is_dependent(words: list[str]) -> bool:
+    """Whether a job is to wait for another one, which is not followed."""
+    return any(
+        len(words) >= number and words[number - 1].strip("0.") not in ("", "-1") for number in (_PRECEDING, _THINK_TIME)
+    )
 
 
 def _people(words: list[str]) -> str | None:

@@ -124,6 +124,8 @@ class Workload:
     """How many hosts the workload is made for (`nb_res`); what its largest job asks for unless told otherwise."""
     skipped: int = 0
     """How many jobs of its file are not in it, for they cannot run: some of the Parallel Workloads Archive's."""
+    dependent: int = 0
+    """How many lines of its log name a preceding job or a think time (fields 17 and 18), which are not followed."""
     is_older: bool = False
     """Whether its file describes profiles as Batsim 1 to 4 did."""
 
@@ -194,7 +196,7 @@ class Workload:
         other.name = name
         other.filename = self.filename
         other.resource_count = self.resource_count
-        other.skipped, other.is_older = self.skipped, self.is_older
+        other.skipped, other.dependent, other.is_older = self.skipped, self.dependent, self.is_older
         cut = len(self.name) + 1
         other.profiles = {
             f"{name}!{given[cut:]}": _full(_local(profile, self.name), name) for given, profile in self.profiles.items()
@@ -211,7 +213,7 @@ class Workload:
         """
         local = {name[len(self.name) + 1 :]: _local(profile, self.name) for name, profile in self.profiles.items()}
         made = Workload.of_columns(self.name, self.filename, local, jobs, resource_count=self.resource_count)
-        made.skipped, made.is_older = self.skipped, self.is_older
+        made.skipped, made.dependent, made.is_older = self.skipped, self.dependent, self.is_older
         return made
 
     def __len__(self) -> int:
@@ -236,6 +238,11 @@ class Workload:
     def record(self, number: int) -> JobRecord:
         """The job of that number, by the names that it and its profile have inside the workload."""
         return self._columns[number]
+
+    @property
+    def without_walltime(self) -> int:
+        """How many jobs have no walltime: policies that go by requested times expect them never to end."""
+        return self._columns.without_walltime
 
     def users(self) -> dict[str, str | int]:
         """Who submitted each job, by its full name: the `user` of its extra data, where these are a JSON object."""

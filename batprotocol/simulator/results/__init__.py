@@ -2,15 +2,16 @@
 
 `observing` has the values that a simulation reports while it runs, and who takes them: `files` writes Batsim's result
 files, `statistics` (with `series`, `extended` and `precise` numbers) keeps the numbers worth having, `metrics` has
-those of the field, under the names of a `catalogue`, and `result` tells them in the end, in `words`, in a `summary`
-with charts, and in the `frames` of other libraries.
+those of the field, under the names of a `catalogue`, and those of one's `own`, and `result` tells them in the end, in
+`words`, in a `summary` with charts, and in the `frames` of other libraries.
 """
 
-from batprotocol.simulator.results.catalogue import METRICS, Metric, metric_named
-from batprotocol.simulator.results.files import ResultFiles, read_jobs, write_real_execution
+from batprotocol.simulator.results.catalogue import METRICS, Metric
+from batprotocol.simulator.results.files import ResultFiles, read_energy, read_jobs, write_real_execution
 from batprotocol.simulator.results.metrics import (
     TAU,
     Distribution,
+    MeasuredRun,
     Metrics,
     bounded_slowdown,
     jain_index,
@@ -26,21 +27,25 @@ from batprotocol.simulator.results.observing import (
     PStateRow,
     Totals,
 )
-from batprotocol.simulator.results.result import JobRows, Result
+from batprotocol.simulator.results.own import OwnMetric, load_metric, metric, metric_named, own_metrics
+from batprotocol.simulator.results.result import EnergyPoints, JobRows, Result
 from batprotocol.simulator.results.statistics import Statistics
 
 __all__ = [
     "METRICS",
     "TAU",
     "Distribution",
+    "EnergyPoints",
     "EnergyRow",
     "JobRow",
     "JobRows",
     "MachineStatesRow",
+    "MeasuredRun",
     "Metric",
     "Metrics",
     "Observer",
     "Observers",
+    "OwnMetric",
     "PStateRow",
     "Result",
     "ResultFiles",
@@ -48,9 +53,13 @@ __all__ = [
     "Totals",
     "bounded_slowdown",
     "jain_index",
+    "load_metric",
     "measured",
+    "metric",
     "metric_named",
+    "own_metrics",
     "per_processor_bounded_slowdown",
+    "read_energy",
     "read_jobs",
     "write_real_execution",
 ]

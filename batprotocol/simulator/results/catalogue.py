@@ -5,6 +5,7 @@ It tells where in a `Metrics` each is, and nothing of how it is computed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import attrgetter
 from typing import Any, Final, Literal
 
@@ -12,10 +13,16 @@ import msgspec
 
 from batprotocol.errors import InputError, shown
 
-__all__ = ["CLASSES", "METRICS", "Metric", "flat", "metric_named"]
+__all__ = ["CLASSES", "METRICS", "PREFIXES", "TAU", "Metric", "flat", "metric_called", "of_class", "with_tau"]
 
 CLASSES: Final = ("short narrow", "short wide", "long narrow", "long wide")
 """Those of jobs, by their lengths and sizes, which may be measured apart."""
+
+
+TAU: Final = 10.0
+"""Seconds: what a job counts as having run, at least, for bounded slowdowns, unless told otherwise."""
+_USUAL: Final = f"tau = {TAU:g} s"
+_WITH_TAU: Final = ("bounded_slowdown.", "per_processor_bounded_slowdown.")
 
 
 class Metric(msgspec.Struct, frozen=True):
@@ -54,14 +61,14 @@ _OF_JOBS: Final = (
         "bounded_slowdown",
         "bounded_slowdown",
         "",
-        "max(1, turnaround time / max(run time, tau)), tau = 10 s",
+        f"max(1, turnaround time / max(run time, tau)), {_USUAL}",
         _FEITELSON,
     ),
     (
         "per_processor_bounded_slowdown",
         "per_processor_bounded_slowdown",
         "",
-        "max(1, turnaround time / (hosts * max(run time, tau))), tau = 10 s",
+        f"max(1, turnaround time / (hosts * max(run time, tau))), {_USUAL}",
         "D. Zotkin and P. J. Keleher, HPDC 1999",
     ),
     (
@@ -83,17 +90,41 @@ _STATISTICS: Final = (
 )
 """Name, label, and what it says."""
 _OF_THE_MACHINE: Final[tuple[tuple[str, str, str, Literal["less", "more"] | None, str, str], ...]] = (
-    ("utilisation", "utilisation", "", "more", "host-seconds of all jobs / (hosts * makespan)", ""),
+    ("utilisation", "utilisation", "", "more", "host-seconds of all jobs / (hosts * measured time)", ""),
     (
         "loss_of_capacity",
         "loss of capacity",
         "",
         "less",
-        "idle host-seconds while jobs were waiting / (hosts * makespan)",
+        "idle host-seconds while jobs were waiting / (hosts * measured time)",
         "Y. Zhang, H. Franke, J. E. Moreira and A. Sivasubramaniam, IPDPS 2000",
     ),
-    ("makespan", "makespan", "s", "less", "last end of a job - first submission", ""),
-    ("throughput", "throughput", "jobs/s", "more", "jobs that ended / makespan", ""),
+    ("makespan", "makespan", "s", "less", "last end of a job - first submission, of the whole run", ""),
+    (
+        "measured_time",
+        "measured time",
+        "s",
+        None,
+        "the makespan, or what a warm-up and cool-down leave of it",
+        "",
+    ),
+    ("throughput", "throughput", "jobs/s", "more", "jobs that ended / measured time", ""),
+    (
+        "offered_load",
+        "offered load",
+        "",
+        None,
+        "host-seconds of the measured jobs / (hosts * (last - first submission of these))",
+        "",
+    ),
+    (
+        "waiting_at_end",
+        "share waiting at the last submission",
+        "",
+        "less",
+        "measured jobs submitted before, and started after, the last submission of these / measured jobs",
+        "",
+    ),
     (
         "fairness",
         "fairness",
@@ -102,7 +133,7 @@ _OF_THE_MACHINE: Final[tuple[tuple[str, str, str, Literal["less", "more"] | None
         "Jain's index over users' mean bounded slowdowns: sum(x)^2 / (n * sum(x^2)); where users are known",
         "R. K. Jain, D.-M. W. Chiu and W. R. Hawe, DEC-TR-301, 1984",
     ),
-    ("consumed_joules", "energy", "J", "less", "energy of all hosts, where it is measured", ""),
+    ("consumed_joules", "energy", "J", "less", "energy of all hosts in the measured time, where that is known", ""),
     ("nb_jobs", "jobs that ran", "", None, "jobs that ran", ""),
     ("nb_rejected", "rejected jobs", "", "less", "jobs that were rejected", ""),
 )
@@ -126,7 +157,8 @@ METRICS: Final = _all()
 """All metrics by their names. Of a class of jobs, the name has that in front: `short_narrow_mean_waiting_time`."""
 
 _GETTERS: Final = tuple((each.name, attrgetter(each.path)) for each in METRICS.values())
-_PREFIXES: Final = {f"{each.replace(' ', '_')}_": each for each in CLASSES}
+PREFIXES: Final = {f"{each.replace(' ', '_')}_": each for each in CLASSES}
+"""What names of metrics begin with that are of a class of jobs."""
 
 
 def flat(metrics: Any) -> dict[str, float]:
@@ -145,29 +177,48 @@ def flat(metrics: Any) -> dict[str, float]:
             value = get(part)
             if value is not None and value == value:  # no NaN
                 found[prefix + name] = float(value)
+        found.update({prefix + name: value for name, value in part.own.items() if value == value})
     return found
 
 
-def metric_named(name: str) -> Metric:
+def of_class(metric: Metric, jobs: str) -> Metric:
+    """A metric of the jobs of a class only, such as `short wide` ones."""
+    return msgspec.structs.replace(
+        metric,
+        name=f"{jobs.replace(' ', '_')}_{metric.name}",
+        label=f"{metric.label}, {jobs} jobs",
+        definition=f"{metric.definition}; of {jobs} jobs only",
+    )
+
+
+def with_tau(metric: Metric, tau: float) -> Metric:
+    """A metric that was measured with this tau, in seconds; its label has it where it is not the usual one."""
+    if tau == TAU or not metric.path.startswith(_WITH_TAU):
+        return metric
+    told = metric.definition.replace(_USUAL, f"tau = {tau:g} s")
+    return msgspec.structs.replace(metric, label=f"{metric.label} (tau = {tau:g} s)", definition=told)
+
+
+def metric_called(name: str, own: Iterable[Metric] = ()) -> Metric:
     """What a flat name stands for, also one of a class of jobs.
+
+    Args:
+        name: the name.
+        own: metrics that are no `METRICS`, but known here.
 
     Raises:
         InputError: there is no such metric; with the names that are spelled or labelled alike.
-
-    >>> metric_named("short_wide_mean_waiting_time").label_with_unit
-    'mean waiting time, short wide jobs [s]'
     """
-    known = METRICS.get(name)
-    if known is not None:
-        return known
-    for prefix, jobs in _PREFIXES.items():
-        whole = METRICS.get(name.removeprefix(prefix)) if name.startswith(prefix) else None
+    known = {**METRICS, **{each.name: each for each in own}}
+    if name in known:
+        return known[name]
+    for prefix, jobs in PREFIXES.items():
+        whole = known.get(name.removeprefix(prefix)) if name.startswith(prefix) else None
         if whole is not None:
-            told = f"{whole.definition}; of {jobs} jobs only"
-            return msgspec.structs.replace(whole, name=name, label=f"{whole.label}, {jobs} jobs", definition=told)
+            return of_class(whole, jobs)
     from difflib import get_close_matches
 
-    near = get_close_matches(name, METRICS, n=3, cutoff=0.6)
-    near = near or [each for each, metric in METRICS.items() if name in metric.label.split()][:3]  # `energy`
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    raise InputError(f"there is no metric {shown(name)}{hint}")
+    near = get_close_matches(name, known, n=3, cutoff=0.6)
+    near = near or [each for each, metric in known.items() if name in metric.label.split()][:3]  # `energy`
+    hint = f"did you mean {' or '.join(near)}?" if near else f"one of your own is named with its file: FILE.py:{name}"
+    raise InputError(f"there is no metric {shown(name)}; {hint}")

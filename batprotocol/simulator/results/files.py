@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -25,7 +26,7 @@ from batprotocol.simulator.results.observing import (
 from batprotocol.simulator.results.statistics import Statistics
 from batprotocol.tables import Rows, quoted
 
-__all__ = ["ResultFiles", "read_jobs", "write_real_execution"]
+__all__ = ["ResultFiles", "read_energy", "read_jobs", "write_real_execution"]
 
 _JOBS: Final = (
     "job_id,workload_name,profile,submission_time,requested_number_of_resources,requested_time,success,final_state,"
@@ -254,6 +255,34 @@ def read_jobs(path: str | os.PathLike[str]) -> Iterator[JobRow]:
             raise
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"it is no jobs.csv: {error}", file=name, line=rows.number if rows else None) from None
+
+
+def read_energy(path: str | os.PathLike[str]) -> list[tuple[float, float]]:
+    """The times of a consumed_energy.csv, in seconds, and the joules of all hosts since time 0, with six decimals.
+
+    Raises:
+        OSError: the file cannot be read.
+        InputError: the file is no consumed_energy.csv; with the line.
+    """
+    import csv
+
+    name = os.fspath(path)
+    found: list[tuple[float, float]] = []
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = csv.reader(file)
+        try:
+            if next(rows, [])[:2] != _CONSUMED_ENERGY.split(",")[:2]:
+                raise InputError("it is no consumed_energy.csv: it does not begin with time,energy", file=name)
+            for row in rows:
+                point = float(row[0]), float(row[1])
+                if not all(map(math.isfinite, point)) or (found and point[0] < found[-1][0]):
+                    raise ValueError(f"expected a time that is not before the last one, and joules, got {shown(row)}")
+                found.append(point)
+        except InputError:
+            raise
+        except (ValueError, IndexError, csv.Error) as error:
+            raise InputError(f"it is no consumed_energy.csv: {error}", file=name, line=rows.line_num or None) from None
+    return found
 
 
 def _job(row: dict[str, str]) -> JobRow:

@@ -6,29 +6,31 @@ Each has its definition and source where it stands. All are over the jobs that r
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from batprotocol.distributions import Distribution
 from batprotocol.errors import InputError, shown
-from batprotocol.simulator.results.catalogue import CLASSES, flat
+from batprotocol.simulator.results.catalogue import CLASSES, TAU, flat
 from batprotocol.simulator.results.observing import JobRow
+from batprotocol.simulator.results.own import OwnMetric, own_metrics
 
 __all__ = [
     "TAU",
     "Distribution",
     "JobTimes",
+    "MeasuredRun",
     "Metrics",
     "bounded_slowdown",
     "jain_index",
     "measured",
     "per_processor_bounded_slowdown",
 ]
-
-TAU: Final = 10.0
-"""Seconds: what a job counts as having run, at least, for bounded slowdowns."""
 
 
 class JobTimes(NamedTuple):
@@ -47,6 +49,14 @@ class JobTimes(NamedTuple):
     finish: float
     hosts: int
     name: str
+
+    @classmethod
+    def of(cls, row: JobRow) -> JobTimes | None:
+        """Those of a row of jobs.csv; None if the job was rejected."""
+        start, finish = row.starting_time, row.finish_time
+        if start is None or finish is None:
+            return None
+        return cls(row.submission_time, start, finish, row.host_count, f"{row.workload_name}!{row.job_id}")
 
     @property
     def waiting(self) -> float:
@@ -83,14 +93,20 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
         per_processor_bounded_slowdown: `max(1, turnaround / (hosts * max(run time, tau)))`: a job that runs on many
             hosts has done more work in its time (Zotkin and Keleher, HPDC 1999).
         tau: that of both, in seconds.
-        utilisation: host-seconds of all jobs / (hosts * makespan); above 1 where jobs share hosts.
-        loss_of_capacity: idle host-seconds while jobs were waiting / (hosts * makespan): what fragmentation, and a
+        utilisation: host-seconds of all jobs / (hosts * measured time); above 1 where jobs share hosts.
+        loss_of_capacity: idle host-seconds while jobs were waiting / (hosts * measured time): what fragmentation, and a
             scheduler that waits, cost (Zhang, Franke, Moreira and Sivasubramaniam, IPDPS 2000).
-        makespan: seconds from the first submission to the last end; with a warm-up or cool-down, those in between.
-        throughput: jobs that ended a second of makespan.
+        makespan: seconds from the first submission to the last end of the whole run, whatever is left out.
+        measured_time: how many seconds are measured: the makespan, or what a warm-up and cool-down leave of it.
+        throughput: jobs that ended a second of the measured time.
+        offered_load: host-seconds of the measured jobs / (hosts * time from their first to their last submission): what
+            was asked of the machine, whatever the scheduler did; NaN where all were submitted at once.
+        waiting_at_end: the share of the measured jobs that were submitted before the last of them and started after
+            that was submitted: what the queue had grown to; NaN without any job.
         fairness: Jain's index over users' mean bounded slowdowns: 1 if all are equal, 1/n if one of n users has it all
             (Jain, Chiu and Hawe, 1984); None where users are not known.
-        consumed_joules: the energy of all hosts; None where it was not measured.
+        consumed_joules: the energy of all hosts in the measured time, in joules; None where it is not known.
+        own: metrics of one's own, by their names; NaN where they are not known.
         classes: the same for the jobs of each class, by its name; empty unless asked for.
     """
 
@@ -105,9 +121,13 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
     utilisation: float
     loss_of_capacity: float
     makespan: float
+    measured_time: float
     throughput: float
+    offered_load: float
+    waiting_at_end: float
     fairness: float | None = None
     consumed_joules: float | None = None
+    own: Mapping[str, float] = {}
     classes: Mapping[str, Metrics] = {}
 
     @property
@@ -116,8 +136,36 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True):
         return self.slowdown
 
     def flat(self) -> dict[str, float]:
-        """All numbers by the names of `METRICS`, such as `mean_bounded_slowdown`; what is not known is not in it."""
+        """All numbers by the names of `METRICS`, such as `mean_bounded_slowdown`, and those of one's own by theirs.
+
+        What is not known is not in it.
+        """
         return flat(self)
+
+
+class MeasuredRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What a metric of one's own may need of a run, besides the jobs.
+
+    Args:
+        hosts: how many computation hosts there are.
+        begin: when the measured time begins, in seconds.
+        end: when it ends.
+        metrics: all other metrics, of the same jobs.
+        rows: all jobs of the run: rejected ones, and those of before and after the measured time, too.
+        users: who submitted each job, by its full name; None where that is not known.
+    """
+
+    hosts: int
+    begin: float
+    end: float
+    metrics: Metrics
+    rows: Sequence[JobRow]
+    users: Mapping[str, object] | None = None
+
+    @property
+    def consumed_joules(self) -> float | None:
+        """The energy of all hosts in the measured time, in joules; None where it is not known."""
+        return self.metrics.consumed_joules
 
 
 def bounded_slowdown(turnaround: float, runtime: float, tau: float = TAU) -> float:
@@ -154,32 +202,38 @@ def measured(
     tau: float = TAU,
     users: Mapping[str, object] | None = None,
     consumed_joules: float | None = None,
+    energy: Iterable[tuple[float, float]] | None = None,
     wide: int | None = None,
     long: float | None = None,
     warm_up: float = 0.0,
     cool_down: float = 0.0,
+    own: Iterable[OwnMetric | Callable[..., Any] | str] = (),
 ) -> Metrics:
     """The metrics of these rows of jobs.csv.
 
     With a warm-up or a cool-down, only the jobs that are submitted in between count. What is of the machine
-    (utilisation, loss of capacity, throughput) is that of all jobs in that time, which the makespan is, then. These are
-    shares, so that a workload is cut at the same jobs whatever its load. Energy is that of the whole simulation.
+    (utilisation, loss of capacity, throughput) is that of all jobs in the time in between, the measured time. These are
+    shares, so that a workload is cut at the same jobs whatever its load. The makespan is that of the whole run.
 
     Args:
         rows: of jobs that ended or were rejected, in any order.
         hosts: how many computation hosts there are, > 0.
         tau: see `Metrics`, in seconds, > 0.
         users: who submitted each job, by its full name (`w0!1`), for fairness; None if that is not known.
-        consumed_joules: the energy of all hosts.
+        consumed_joules: the energy of all hosts in the whole run: what is told without a warm-up and a cool-down.
+        energy: the energy of all hosts over time: times in seconds, which do not go back, and the joules since time 0,
+            such as those of `read_energy`. In between, it grows evenly. With a warm-up or a cool-down, the energy of
+            the measured time is known from these only, and only if they reach to its end.
         wide: jobs on more hosts than this are wide, the others narrow. With `long`, the jobs of each of the four
             classes are measured, too: "short narrow", "short wide", "long narrow", "long wide".
         long: jobs that ran for more seconds than this are long, the others short.
         warm_up: a share of the time between the first and the last submission, in [0, 1): what is left out at its
             beginning.
         cool_down: likewise, at its end; both together are less than 1.
+        own: metrics of one's own, also as functions, or by their names: `FILE.py:NAME`.
 
     Raises:
-        InputError: an argument is out of its range.
+        InputError: an argument is out of its range, or a metric of one's own cannot be measured.
     """
     if hosts <= 0 or not tau > 0 or (wide is None) != (long is None):
         raise InputError(
@@ -187,15 +241,16 @@ def measured(
         )
     if not (warm_up >= 0 and cool_down >= 0 and warm_up + cool_down < 1):
         raise InputError(f"expected a warm-up and cool-down >= 0, below 1 together, got {shown((warm_up, cool_down))}")
+    chosen = own_metrics(own)
+    every = list(rows) if chosen else []
     jobs: list[JobTimes] = []
     rejected: list[float] = []
-    for row in rows:
-        finish = row.finish_time
-        if row.starting_time is None or finish is None:
+    for row in every if chosen else rows:
+        job = JobTimes.of(row)
+        if job is None:
             rejected.append(row.submission_time)
-            continue
-        name = f"{row.workload_name}!{row.job_id}"
-        jobs.append(JobTimes(row.submission_time, row.starting_time, finish, row.host_count, name))
+        else:
+            jobs.append(job)
     time = _Time.between(jobs, rejected, warm_up, cool_down)
     counted = jobs if time.is_whole else [job for job in jobs if time.has(job.submission)]
     classes: dict[str, Metrics] = {}
@@ -203,10 +258,43 @@ def measured(
         for name in CLASSES:
             length, size = name.split()
             part = [job for job in jobs if _is(job, size, length, wide, long)]
-            chosen = [job for job in part if time.has(job.submission)]
-            classes[name] = _of(chosen, part, time, hosts, tau, users, 0, None, {})
-    nb_rejected = sum(map(time.has, rejected))
-    return _of(counted, jobs, time, hosts, tau, users, nb_rejected, consumed_joules, classes)
+            classes[name] = _of([job for job in part if time.has(job.submission)], part, time, hosts, tau, users)
+    joules = consumed_joules if time.is_whole else None if energy is None else _consumed(energy, *time.of(counted))
+    found = replace(
+        _of(counted, jobs, time, hosts, tau, users),
+        nb_rejected=sum(map(time.has, rejected)),
+        consumed_joules=joules,
+        classes=classes,
+    )
+    return _with_own(found, chosen, every, time, hosts, users, wide, long) if chosen else found
+
+
+def _with_own(
+    found: Metrics,
+    own: Sequence[OwnMetric],
+    rows: Sequence[JobRow],
+    time: _Time,
+    hosts: int,
+    users: Mapping[str, object] | None,
+    wide: int | None,
+    long: float | None,
+) -> Metrics:
+    """These metrics and those of one's own, of each class, too."""
+    ran = [(row, job) for row in rows if (job := JobTimes.of(row)) is not None and time.has(job.submission)]
+
+    def extended(part: Metrics, jobs: Sequence[tuple[JobRow, JobTimes]]) -> Metrics:
+        begin, end = time.of([job for _, job in jobs])
+        run = MeasuredRun(hosts=hosts, begin=begin, end=end, metrics=part, rows=rows, users=users)
+        given = [row for row, _ in jobs]
+        return replace(part, own={each.name: each.value(given, run) for each in own})
+
+    classes: dict[str, Metrics] = {}
+    for name, part in found.classes.items():
+        assert wide is not None
+        assert long is not None
+        length, size = name.split()
+        classes[name] = extended(part, [each for each in ran if _is(each[1], size, length, wide, long)])
+    return replace(extended(found, ran), classes=classes)
 
 
 def _is(job: JobTimes, size: str, length: str, wide: int, long: float) -> bool:
@@ -222,8 +310,8 @@ class _Time(NamedTuple):
 
     @classmethod
     def between(cls, jobs: Sequence[JobTimes], rejected: Sequence[float], warm_up: float, cool_down: float) -> _Time:
-        submissions = [job.submission for job in jobs] + list(rejected)
-        if not submissions or not (warm_up or cool_down):
+        submissions = [job.submission for job in jobs] + list(rejected) if warm_up or cool_down else []
+        if not submissions:
             return cls(None, None)
         first, last = min(submissions), max(submissions)
         span = last - first
@@ -252,24 +340,26 @@ def _of(
     hosts: int,
     tau: float,
     users: Mapping[str, object] | None,
-    rejected: int,
-    consumed_joules: float | None,
-    classes: Mapping[str, Metrics],
 ) -> Metrics:
     """The metrics of these jobs, on a machine where those that are `running` ran, too."""
     bounded = [bounded_slowdown(job.turnaround, job.runtime, tau) for job in jobs]
     begin, end = time.of(jobs)
-    makespan = end - begin
-    capacity = hosts * makespan
+    duration = end - begin
+    capacity = hosts * duration
+    first, last = (begin, end) if time.is_whole else _Time(None, None).of(running)
 
     def over(value: Callable[[JobTimes], float]) -> Distribution:
         return Distribution.of(map(value, jobs))
 
     inside = running if time.is_whole else [job.within(begin, end) for job in running]
     ended = len(running) if time.is_whole else sum(begin < job.finish <= end for job in running)
+    used = _area(inside)
+    asked = used if time.is_whole else _area(jobs)
+    submitted = max((job.submission for job in jobs), default=math.nan)
+    capacity_asked = hosts * (submitted - min((job.submission for job in jobs), default=math.nan))
     return Metrics(
         nb_jobs=len(jobs),
-        nb_rejected=rejected,
+        nb_rejected=0,
         waiting=over(lambda job: job.waiting),
         turnaround=over(lambda job: job.turnaround),
         slowdown=over(lambda job: job.turnaround / job.runtime),
@@ -278,14 +368,37 @@ def _of(
             lambda job: per_processor_bounded_slowdown(job.turnaround, job.runtime, job.hosts, tau)
         ),
         tau=tau,
-        utilisation=math.fsum(job.hosts * job.runtime for job in inside) / capacity if capacity else 0.0,
+        utilisation=used / capacity if capacity else 0.0,
         loss_of_capacity=_lost(inside, hosts) / capacity if capacity else 0.0,
-        makespan=makespan,
-        throughput=ended / makespan if makespan else 0.0,
+        makespan=last - first,
+        measured_time=duration,
+        throughput=ended / duration if duration else 0.0,
+        offered_load=asked / capacity_asked if capacity_asked > 0 else math.nan,
+        waiting_at_end=sum(job.submission < submitted < job.start for job in jobs) / len(jobs) if jobs else math.nan,
         fairness=None if users is None else _fairness(jobs, bounded, users),
-        consumed_joules=consumed_joules,
-        classes=classes,
     )
+
+
+def _consumed(energy: Iterable[tuple[float, float]], begin: float, end: float) -> float | None:
+    """The joules between two times; None where the points end before."""
+    points = [(0.0, 0.0), *energy]
+    if points[-1][0] < end:
+        return None
+
+    def until(time: float) -> float:
+        place = bisect_right(points, time, key=itemgetter(0))
+        before, joules = points[max(place - 1, 0)]
+        if before >= time or place == len(points):
+            return joules
+        after, more = points[place]
+        return joules + (more - joules) * (time - before) / (after - before)
+
+    return until(end) - until(begin)
+
+
+def _area(jobs: Sequence[JobTimes]) -> float:
+    """The host-seconds of jobs."""
+    return math.fsum(job.hosts * job.runtime for job in jobs)
 
 
 def _lost(jobs: Sequence[JobTimes], hosts: int) -> float:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from batprotocol.model import FinalJobState
 from batprotocol.simulator.results import frames
-from batprotocol.simulator.results.files import read_jobs
+from batprotocol.simulator.results.files import read_energy, read_jobs
 from batprotocol.simulator.results.metrics import TAU, Metrics, measured
-from batprotocol.simulator.results.observing import JobRow, Observer, Totals
+from batprotocol.simulator.results.observing import EnergyRow, JobRow, Observer, Totals
+from batprotocol.simulator.results.own import OwnMetric
 from batprotocol.simulator.results.statistics import Statistics
+from batprotocol.simulator.results.steadiness import unsteady_sentence
 from batprotocol.simulator.results.words import duration, joules, ratio
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from batprotocol.simulator.results.summary import Summary
 
-__all__ = ["JobRows", "Result"]
+__all__ = ["EnergyPoints", "JobRows", "Result"]
 
 _WORDS = (
     (FinalJobState.COMPLETED_SUCCESSFULLY, "succeeded"),
@@ -42,6 +44,16 @@ class JobRows(Observer):
         self.rows.append(row)
 
 
+class EnergyPoints(Observer):
+    """Keeps the energy of all hosts over time in memory: times, and the joules since time 0."""
+
+    def __init__(self) -> None:
+        self.points: list[tuple[float, float]] = []
+
+    def energy_read(self, row: EnergyRow) -> None:
+        self.points.append((row.time, float(row.energy)))
+
+
 class Result:
     """What a simulation that is over came to. `print(result)` tells it in a few lines, `result.summary()` with charts.
 
@@ -52,6 +64,7 @@ class Result:
         hosts: how many computation hosts the platform has.
         energy: whether energy was measured.
         rows: the rows of the jobs, or the prefix of the result files that hold them.
+        points: the energy over time, if the rows are given; else the result files hold it.
         was_stopped: whether the decision component stopped it before all jobs had ended.
     """
 
@@ -62,10 +75,12 @@ class Result:
         hosts: int,
         energy: bool = False,
         rows: Iterable[JobRow] | str = (),
+        points: Iterable[tuple[float, float]] = (),
         was_stopped: bool = False,
     ) -> None:
         self._statistics = statistics
         self._rows = rows
+        self._points = points
         self.host_count = hosts
         """How many computation hosts the platform has."""
         self.measured_energy = energy
@@ -77,6 +92,16 @@ class Result:
     def jobs(self) -> Iterator[JobRow]:
         """The rows of jobs.csv, in their order. If they were written to files, they are read from there."""
         return read_jobs(f"{self._rows}jobs.csv") if isinstance(self._rows, str) else iter(self._rows)
+
+    @property
+    def energy_over_time(self) -> list[tuple[float, float]] | None:
+        """When energy was read, in seconds, and the joules of all hosts since time 0; None if it was not measured.
+
+        If these were written to files, they are read from there.
+        """
+        if not self.measured_energy:
+            return None
+        return read_energy(f"{self._rows}consumed_energy.csv") if isinstance(self._rows, str) else list(self._points)
 
     @property
     def totals(self) -> Totals | None:
@@ -157,6 +182,7 @@ class Result:
         long: float | None = None,
         warm_up: float = 0.0,
         cool_down: float = 0.0,
+        own: Iterable[OwnMetric | Callable[..., Any] | str] = (),
     ) -> Metrics:
         """The metrics of the field, of all jobs that ran; it goes through `jobs` once.
 
@@ -167,9 +193,10 @@ class Result:
             long: with `wide`: measure long jobs, which ran for more seconds than this, and short ones apart, too.
             warm_up: the share of the time of submissions that is left out at its beginning, in [0, 1), see `measured`.
             cool_down: likewise, at its end.
+            own: metrics of one's own, also as functions, or by their names: `FILE.py:NAME`.
 
         Raises:
-            InputError: an argument is out of its range.
+            InputError: an argument is out of its range, or a metric of one's own cannot be measured.
         """
         return measured(
             self.jobs,
@@ -177,10 +204,12 @@ class Result:
             tau=tau,
             users=users,
             consumed_joules=self.consumed_joules,
+            energy=self.energy_over_time if warm_up or cool_down else None,
             wide=wide,
             long=long,
             warm_up=warm_up,
             cool_down=cool_down,
+            own=own,
         )
 
     @property
@@ -188,6 +217,17 @@ class Result:
         """Host-seconds of all jobs / (hosts x makespan); above 1 where jobs shared hosts. 0 if nothing ran."""
         capacity = self.host_count * self._statistics.last_finish
         return self._statistics.computing.area / capacity if capacity > 0 else 0.0
+
+    @property
+    def offered_load(self) -> float | None:
+        """Host-seconds of all jobs / (hosts x the time from the first to the last submission); None if that is 0."""
+        span = self._statistics.last_submission - self._statistics.first_submission
+        return self._statistics.work / (self.host_count * span) if span > 0 and self.host_count else None
+
+    @property
+    def waiting_at_end(self) -> int:
+        """How many jobs still waited when the last one was submitted."""
+        return self._statistics.waiting_at_end
 
     @property
     def consumed_joules(self) -> float | None:
@@ -231,38 +271,67 @@ class Result:
         """
         return frames.arrow_table(frames.job_columns(self.jobs), frames.JOB_KINDS)
 
-    def facts(self) -> list[tuple[str, str]]:
-        """The numbers worth telling, as names and texts."""
+    def facts(self, window: Metrics | None = None) -> list[tuple[str, str]]:
+        """The numbers worth reading, as names and texts.
+
+        Args:
+            window: what was measured without a warm-up and a cool-down, which stands for the whole then; None: all.
+        """
         jobs = ", ".join(f"{self.counts[state]:,} {word}" for state, word in _WORDS if self.counts[state])
         found = [("jobs", f"{self.nb_jobs:,}" + (f" ({jobs})" if jobs else ""))]
         if self.nb_jobs_finished:
-            found += [
-                ("makespan", duration(self.makespan)),
-                ("waiting time", f"{duration(self.mean_waiting_time)} mean, {duration(self.max_waiting_time)} at most"),
-                ("slowdown", f"{ratio(self.mean_slowdown)} mean, {ratio(self.max_slowdown)} at most"),
-                (
-                    "bounded slowdown",
-                    f"{ratio(self.mean_bounded_slowdown)} mean, {ratio(self.max_bounded_slowdown)} at most",
-                ),
-                (
-                    "turnaround time",
-                    f"{duration(self.mean_turnaround_time)} mean, {duration(self.max_turnaround_time)} at most",
-                ),
-                ("utilisation", f"{self.utilisation:.1%} of {self.host_count:,} hosts"),
-            ]
-        if self.consumed_joules is not None:
-            found.append(("energy", f"{joules(self.consumed_joules)} consumed"))
+            found.append(("makespan", duration(self.makespan)))
+            found += self._of_all() if window is None else self._of_window(window)
+        joules_used = self.consumed_joules if window is None else window.consumed_joules
+        if joules_used is not None:
+            found.append(("energy", f"{joules(joules_used)} consumed"))
         if not self.is_complete:
             stopped = "the decision component stopped the simulation before all jobs had ended"
             found.append(("end", stopped if self.was_stopped else "the simulation did not come to its end"))
+        unsteady = unsteady_sentence(self.offered_load or 0.0, self.waiting_at_end, self.nb_jobs_finished)
+        if unsteady:
+            found.append(("note", unsteady))
         return found
 
-    def summary(self) -> Summary:
-        """What a terminal shows: the numbers, and utilisation and queue over time, for `rich.print`."""
+    def _of_all(self) -> list[tuple[str, str]]:
+        """The numbers of all jobs that ran."""
+        times = [
+            ("waiting time", duration, self.mean_waiting_time, self.max_waiting_time),
+            ("slowdown", ratio, self.mean_slowdown, self.max_slowdown),
+            ("bounded slowdown", ratio, self.mean_bounded_slowdown, self.max_bounded_slowdown),
+            ("turnaround time", duration, self.mean_turnaround_time, self.max_turnaround_time),
+        ]
+        found = [(name, f"{write(mean)} mean, {write(most)} at most") for name, write, mean, most in times]
+        found.append(("utilisation", f"{self.utilisation:.1%} of {self.host_count:,} hosts"))
+        if self.offered_load is not None:
+            found.append(("offered load", f"{self.offered_load:.1%}"))
+        return found
+
+    def _of_window(self, window: Metrics) -> list[tuple[str, str]]:
+        """The numbers of the jobs that were submitted in the measured time, and of the machine in that time."""
+        times = [
+            ("waiting time", duration, window.waiting),
+            ("slowdown", ratio, window.slowdown),
+            ("bounded slowdown", ratio, window.bounded_slowdown),
+            ("turnaround time", duration, window.turnaround),
+        ]
+        found = [("measured", f"{window.nb_jobs:,} jobs that were submitted in {duration(window.measured_time)}")]
+        found += [(name, f"{write(each.mean)} mean, {write(each.max)} at most") for name, write, each in times]
+        found.append(("utilisation", f"{window.utilisation:.1%} of {self.host_count:,} hosts"))
+        if window.offered_load == window.offered_load:  # it is no NaN
+            found.append(("offered load", f"{window.offered_load:.1%}"))
+        return found
+
+    def summary(self, window: Metrics | None = None) -> Summary:
+        """What a terminal shows: the numbers, and utilisation and queue over time, for `rich.print`.
+
+        Args:
+            window: see `facts`.
+        """
         from batprotocol.simulator.results.summary import Summary  # it needs rich, which takes its time
 
         end = self.makespan if self.nb_jobs_finished else None
-        return Summary(self.facts(), end, self.utilisation_over_time, self.queue_over_time)
+        return Summary(self.facts(window), end, self.utilisation_over_time, self.queue_over_time)
 
     def __str__(self) -> str:
         return "\n".join(f"{name}: {value}" for name, value in self.facts())

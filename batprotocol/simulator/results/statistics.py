@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from heapq import heappop, heappush
 
 from batprotocol.model import FinalJobState
 from batprotocol.simulator.results.extended import Pair, difference, plus
@@ -40,7 +41,9 @@ class Statistics(Observer):
         waiting, slowdown, bounded_slowdown, turnaround: total and maximum over the jobs that ran, in seconds (but
             slowdowns, which have no unit).
         first_submission: the earliest submission of a job that ran, in seconds, or infinite.
+        last_submission: the latest one, likewise.
         last_finish: the last end of a job, in seconds, or 0.
+        work: host-seconds of all jobs.
         computing: hosts in use over time; a host with two jobs counts twice.
         queue: jobs that wait over time.
         totals: what was told at the end, or None.
@@ -53,6 +56,9 @@ class Statistics(Observer):
         self.turnaround = _Spread()
         self.bounded_slowdown = _Spread()
         self.first_submission = math.inf
+        self.last_submission = -math.inf
+        self.work = 0.0
+        self._waiting: list[tuple[float, float]] = []  # by their starts, jobs that may still wait at the end
         self.last_finish = 0.0
         self._finish = (0.0, 0.0)
         self.computing = StepSeries()
@@ -72,9 +78,15 @@ class Statistics(Observer):
         self.bounded_slowdown.add((bounded_slowdown(turnaround[0], runtime), 0.0))
         if submission < self.first_submission:
             self.first_submission = submission
+        if submission > self.last_submission:
+            self.last_submission = submission
         if finish > self._finish:
             self._finish = finish
             self.last_finish = finish[0]
+        self.work += row.host_count * runtime
+        heappush(self._waiting, (start, submission))
+        while self._waiting and self._waiting[0][0] <= self.last_submission:
+            heappop(self._waiting)
         self.queue.add(submission, start, 1)
         self.computing.add(start, finish[0], row.host_count)
 
@@ -90,6 +102,11 @@ class Statistics(Observer):
     def finished_count(self) -> int:
         """How many jobs ran."""
         return self.job_count - self.counts[FinalJobState.REJECTED]
+
+    @property
+    def waiting_at_end(self) -> int:
+        """How many jobs still waited when the last one was submitted."""
+        return sum(submission < self.last_submission for _, submission in self._waiting)
 
     @property
     def makespan(self) -> float:

@@ -1,13 +1,22 @@
 """Results of many runs compared: tables, plots, and what two runs differ in.
 
-`rows` says what is compared; `bootstrap` how sure a mean is. `tables` makes means and differences of them, with
-`digits` as people read them, in `formats` for terminals, papers and notebooks; `pairs` compares two runs, which
-`schedules` reads of result files; `plots` draws. It knows nothing of how runs are made or kept.
+`rows` says what is compared, and `cells` which of their values repeat a measurement; `bootstrap` computes how sure a
+mean is. `tables` makes means and differences of them, with `digits` and `units` as people read them and `captions` that
+say what they are over, in `formats` for terminals, papers and notebooks. `pairs` compares two runs, which `schedules`
+reads of result files. `plots` says what is drawn, and `drawing` how. It knows nothing of how runs are made or kept.
 """
 
-from batprotocol.studies.comparing.bootstrap import CONFIDENCE, RESAMPLES, interval
+from batprotocol.studies.comparing.bootstrap import CONFIDENCE, RESAMPLES, holm, interval, means_of, p_value
 from batprotocol.studies.comparing.pairs import TOLERANCE, Comparison, JobPair, Parting, compare
-from batprotocol.studies.comparing.plots import expect_plots, plot_boxes, plot_ecdf, plot_lines, save_plot
+from batprotocol.studies.comparing.plots import (
+    Look,
+    expect_plots,
+    plot_boxes,
+    plot_ecdf,
+    plot_lines,
+    plot_means,
+    save_plot,
+)
 from batprotocol.studies.comparing.rows import PlainRow, ResultRow
 from batprotocol.studies.comparing.schedules import Schedule, read_schedule
 from batprotocol.studies.comparing.tables import Cell, Table, table
@@ -19,6 +28,7 @@ __all__ = [
     "Cell",
     "Comparison",
     "JobPair",
+    "Look",
     "Parting",
     "PlainRow",
     "ResultRow",
@@ -26,10 +36,14 @@ __all__ = [
     "Table",
     "compare",
     "expect_plots",
+    "holm",
     "interval",
+    "means_of",
+    "p_value",
     "plot_boxes",
     "plot_ecdf",
     "plot_lines",
+    "plot_means",
     "read_schedule",
     "save_plot",
     "table",

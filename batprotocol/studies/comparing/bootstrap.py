@@ -1,8 +1,13 @@
-"""How sure a mean is: confidence intervals by the bootstrap, bias-corrected and accelerated (BCa).
+"""How sure a mean is: confidence intervals by the bootstrap, the p-values that go with them, and Holm's correction.
 
-B. Efron, "Better bootstrap confidence intervals", Journal of the American Statistical Association 82, 1987. Chance
-comes from a seed: the same numbers have the same interval, on every machine, and whether numpy is there or not, which
-makes it faster only.
+The values are independent draws, one number for each seed or window. Intervals are those of the studentized bootstrap
+(bootstrap-t): P. Hall, "Theoretical comparison of bootstrap confidence intervals", Annals of Statistics 16, 1988. They
+are nowhere narrower than those of Student's t. With ten draws of a skewed metric, the usual bootstrap (BCa: B. Efron,
+"Better bootstrap confidence intervals", JASA 82, 1987) covers the mean in 80 to 90 % of all cases where 95 % are asked
+for; these cover it in 93 to 96 % (`tools/coverage.py`).
+
+Chance comes from a seed: the same numbers have the same interval, on every machine, and whether numpy is there or not,
+which makes it faster only.
 """
 
 from __future__ import annotations
@@ -10,19 +15,22 @@ from __future__ import annotations
 import math
 import random
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from batprotocol.errors import InputError, shown
 
-__all__ = ["CONFIDENCE", "RESAMPLES", "interval"]
+__all__ = ["CONFIDENCE", "FEWEST", "RESAMPLES", "holm", "interval", "means_of", "p_value"]
 
 CONFIDENCE: Final = 0.95
-"""How sure intervals are unless told otherwise."""
+"""How sure intervals are if nothing else is given."""
 RESAMPLES: Final = 9999
-"""How many resamples intervals are made of unless told otherwise."""
+"""How many resamples intervals are made of if nothing else is given."""
+FEWEST: Final = 3
+"""Fewer draws have no interval."""
 _MOST_RESAMPLES: Final = 1_000_000
 _AT_ONCE: Final = 1 << 20
 """How many numbers are drawn at once, which bounds the memory."""
@@ -30,41 +38,226 @@ _KEPT: Final = 1 << 18
 """Draws of at most so many numbers are kept: tables have many means over equally many runs."""
 _EQUAL: Final = 1e-12
 """Sums of the same numbers in another order differ by less than this part of them."""
+_TIED: Final = 1e-9
+"""Ratios that are equal differ by less than this part of them."""
 _NORMAL: Final = NormalDist()
 
 
 def interval(
-    values: Sequence[float], *, confidence: float = CONFIDENCE, resamples: int = RESAMPLES, seed: int = 0
+    values: Sequence[float],
+    *,
+    confidence: float = CONFIDENCE,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    method: Literal["studentized", "bca"] = "studentized",
 ) -> tuple[float, float] | None:
-    """The interval in which the mean lies that these numbers are samples of; None where there are less than two.
+    """The interval in which the mean lies that these numbers are samples of; None where there are less than three.
 
     Args:
-        values: the numbers, all finite.
-        confidence: how often such intervals hold the mean, in (0, 1); with few numbers a little less often.
+        values: the numbers, all finite, one for each draw.
+        confidence: how often such intervals hold the mean, in (0, 1).
         resamples: how many samples are drawn from the numbers, with replacement, in [1, 1,000,000].
         seed: of chance.
+        method: `studentized`, or `bca`, which is too narrow with few numbers.
 
     Raises:
         InputError: an argument is out of its range.
 
-    >>> interval([1.0, 2.0, 3.0, 4.0])
-    (1.5, 3.5)
-    >>> interval([5.0, 5.0]), interval([5.0])
+    >>> low, high = interval([1.0, 2.0, 3.0, 4.0])
+    >>> low < 1.5 and high > 3.5
+    True
+    >>> interval([5.0, 5.0, 5.0]), interval([5.0, 6.0])
     ((5.0, 5.0), None)
     """
-    if not 0 < confidence < 1 or not 1 <= resamples <= _MOST_RESAMPLES:
-        expected = f"expected a confidence in (0, 1) and 1 to {_MOST_RESAMPLES} resamples"
-        raise InputError(f"{expected}, got {shown((confidence, resamples))}")
-    if not all(map(math.isfinite, values)):
-        raise InputError(f"expected finite numbers, got {shown(list(values))}")
-    if len(values) < 2:
+    if not 0 < confidence < 1:
+        raise InputError(f"expected a confidence in (0, 1), got {shown(confidence)}")
+    if method not in ("studentized", "bca"):
+        raise InputError(f"expected studentized or bca, got {shown(method)}")
+    _expect_numbers(values, resamples)
+    if len(values) < FEWEST:
         return None
     if min(values) == max(values):
         return values[0], values[0]
-    means = sorted(_means(values, resamples, seed))
     tail = (1 - confidence) / 2
-    low, high = _corrected(values, means, tail)
-    return _quantile(means, low), _quantile(means, high)
+    if method == "bca":
+        means = means_of(values, resamples=resamples, seed=seed)
+        low, high = _corrected(values, means, tail)
+        return _quantile(means, low), _quantile(means, high)
+    mean, error = _mean_and_error(values)
+    ratios = _ratios(values, resamples, seed)
+    most = _student_quantile(1 - tail, len(values) - 1)
+    below = max(_quantile(ratios, 1 - tail), most) if ratios else most
+    above = min(_quantile(ratios, tail), -most) if ratios else -most
+    return mean - below * error, mean - above * error
+
+
+def p_value(values: Sequence[float], *, resamples: int = RESAMPLES, seed: int = 0) -> float | None:
+    """How likely a mean so far from 0 is by chance, if the mean is 0 that these numbers are samples of; two-sided.
+
+    It goes with `interval`: it is below 1 - confidence where 0 is outside of the interval.
+
+    Args:
+        values: the numbers, all finite, one for each draw; such as differences of pairs.
+        resamples: how many samples are drawn from the numbers, with replacement, in [1, 1,000,000].
+        seed: of chance.
+
+    Returns:
+        The probability; None where there are less than three numbers.
+
+    Raises:
+        InputError: an argument is out of its range.
+
+    >>> p_value([1.0, 1.1, 0.9, 1.0]) < 0.01, p_value([1.0, -1.1, 0.9, -1.0]) > 0.5
+    (True, True)
+    """
+    _expect_numbers(values, resamples)
+    if len(values) < FEWEST:
+        return None
+    if min(values) == max(values):
+        return 0.0 if values[0] else 1.0
+    mean, error = _mean_and_error(values)
+    ratio = mean / error
+    found = 2 * (1 - _student(abs(ratio), len(values) - 1))
+    ratios = _ratios(values, resamples, seed)
+    if ratios:
+        part = _part(ratios, ratio * (1 - _TIED))  # resamples that are as far off count as farther
+        found = max(found, 2 * (1 - part if ratio > 0 else part))
+    return min(found, 1.0)
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """The same p-values, corrected for their number, so that one that is below 0.05 is wrong in 5 % of all tables.
+
+    S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979.
+
+    Args:
+        p_values: those of all comparisons; None where one could not be made, which does not count.
+
+    >>> holm([0.01, 0.04, None, 0.03])
+    [0.03, 0.06, None, 0.06]
+    """
+    known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    found: list[float | None] = [None] * len(p_values)
+    least = 0.0
+    for rank, (p, place) in enumerate(known):
+        least = max(least, min(1.0, p * (len(known) - rank)))
+        found[place] = least
+    return found
+
+
+def means_of(values: Sequence[float], *, resamples: int = RESAMPLES, seed: int = 0) -> list[float]:
+    """The means of samples drawn from the numbers with replacement, in their order: how a mean is distributed.
+
+    Args:
+        values: the numbers, all finite, at least one.
+        resamples: how many samples are drawn, in [1, 1,000,000].
+        seed: of chance.
+
+    Raises:
+        InputError: an argument is out of its range.
+    """
+    _expect_numbers(values, resamples)
+    if not values:
+        raise InputError("expected at least one number, got none")
+    return sorted(_means(values, resamples, seed))
+
+
+def _expect_numbers(values: Sequence[float], resamples: int) -> None:
+    if not 1 <= resamples <= _MOST_RESAMPLES:
+        raise InputError(f"expected 1 to {_MOST_RESAMPLES} resamples, got {shown(resamples)}")
+    if not all(map(math.isfinite, values)):
+        raise InputError(f"expected finite numbers, got {shown(list(values))}")
+
+
+def _mean_and_error(values: Sequence[float]) -> tuple[float, float]:
+    """The mean, and its standard error."""
+    count = len(values)
+    mean = math.fsum(values) / count
+    scale = max(abs(value - mean) for value in values)
+    squares = math.fsum(((value - mean) / scale) ** 2 for value in values)
+    return mean, scale * math.sqrt(squares / (count * (count - 1)))
+
+
+def _ratios(values: Sequence[float], resamples: int, seed: int) -> list[float]:
+    """By how many of its own standard errors the mean of each resample is off, in their order.
+
+    A resample of one number again and again has no error, and is left out.
+    """
+    count = len(values)
+    mean = math.fsum(values) / count
+    scale = max(abs(value - mean) for value in values)
+    apart = [(value - mean) / scale for value in values]
+    numpy = _numpy()
+    given: Any = numpy.asarray(apart) if numpy is not None else None
+    found: list[float] = []
+    for drawn in _draws_of(count, resamples, seed):
+        if numpy is not None:
+            picked = given[drawn]
+            sums = picked.sum(axis=1)
+            squares = (picked * picked).sum(axis=1) - sums * sums / count
+            known = squares > _EQUAL
+            errors = numpy.sqrt(squares[known] * count / (count - 1))
+            found += (sums[known] / errors).tolist()
+            continue
+        chosen = [apart[place] for place in drawn]
+        for first in range(0, len(chosen), count):
+            part = chosen[first : first + count]
+            total = sum(part)
+            left = sum(each * each for each in part) - total * total / count
+            if left > _EQUAL:
+                found.append(total / math.sqrt(left * count / (count - 1)))
+    found.sort()
+    return found
+
+
+def _part(ordered: Sequence[float], value: float) -> float:
+    """Which part of the numbers is below a value: the other way round than `_quantile`."""
+    if value <= ordered[0]:
+        return 0.0
+    if value >= ordered[-1]:
+        return 1.0
+    high = bisect_left(ordered, value)
+    below, above = ordered[high - 1], ordered[high]
+    return (high - 1 + (value - below) / (above - below)) / (len(ordered) - 1)
+
+
+def _student(ratio: float, freedom: int) -> float:
+    """The distribution function of Student's t, of a whole number of degrees of freedom, for a ratio >= 0.
+
+    M. Abramowitz and I. A. Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4.
+    """
+    angle = math.atan2(ratio, math.sqrt(freedom))
+    sine, square = math.sin(angle), math.cos(angle) ** 2
+    term, total = 1.0, 0.0
+    if freedom % 2:
+        term = math.cos(angle)
+        for step in range(2, freedom, 2):
+            total += term
+            term *= square * step / (step + 1)
+        inside = 2 / math.pi * (angle + sine * total)
+    else:
+        for step in range(1, freedom, 2):
+            total += term
+            term *= square * step / (step + 1)
+        inside = sine * total
+    return 0.5 + inside / 2
+
+
+@lru_cache(maxsize=64)
+def _student_quantile(part: float, freedom: int) -> float:
+    """What a number of Student's distribution is below with this probability, > 1/2."""
+    low, high = 0.0, 1.0
+    while _student(high, freedom) < part and high < 1e300:
+        high *= 2
+    for _ in range(200):
+        middle = (low + high) / 2
+        if not low < middle < high:
+            break
+        if _student(middle, freedom) < part:
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 def _corrected(values: Sequence[float], means: Sequence[float], tail: float) -> tuple[float, float]:
@@ -101,17 +294,22 @@ def _quantile(ordered: Sequence[float], part: float) -> float:
 def _means(values: Sequence[float], resamples: int, seed: int) -> list[float]:
     """The means of samples drawn from the numbers."""
     count = len(values)
-    draws = _kept_draws(count, resamples, seed) if count * resamples <= _KEPT else _draws(count, resamples, seed)
     found: list[float] = []
     numpy = _numpy()
     given: Any = numpy.asarray(values, dtype=float) if numpy is not None else None
-    for drawn in draws:
+    for drawn in _draws_of(count, resamples, seed):
         if numpy is not None:
             found += (given[drawn].sum(axis=1) / count).tolist()
         else:
             picked = [values[place] for place in drawn]
             found += [sum(picked[first : first + count]) / count for first in range(0, len(picked), count)]
     return found
+
+
+def _draws_of(count: int, resamples: int, seed: int) -> Iterator[Any]:
+    """The draws of all resamples, kept where they are few."""
+    is_small = count * resamples <= _KEPT
+    return iter(_kept_draws(count, resamples, seed)) if is_small else _draws(count, resamples, seed)
 
 
 @lru_cache(maxsize=4)

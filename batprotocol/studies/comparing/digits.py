@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from statistics import median
 from typing import Final
 
-__all__ = ["decimals_for", "number", "signed"]
+__all__ = ["cell_decimals", "decimals_for", "number", "signed"]
 
 _DIGITS: Final = 4
+_LEAST: Final = 3
 _MOST_DECIMALS: Final = 8
 _NOTHING: Final = 1e-9
 """Narrower intervals, as a part of the numbers, are what doubles lack."""
@@ -38,6 +39,29 @@ def decimals_for(widths: Iterable[float], values: Iterable[float]) -> int:
         sizes = [abs(value) for value in values if value and not all(map(_is_whole, values))]
         needed = _DIGITS - 1 - math.floor(math.log10(median(sizes))) if sizes else 0
     return min(max(needed, 0), _MOST_DECIMALS)
+
+
+def cell_decimals(mean: float, width: float | None) -> tuple[int, int]:
+    """How many decimals a mean has, and how many the ends of its interval have.
+
+    The interval has two digits of its width. The mean has three significant digits where the interval leaves them, or
+    four where there is none.
+
+    Args:
+        mean: the mean.
+        width: of its interval; None without one.
+
+    >>> cell_decimals(5.02, 1.0), cell_decimals(44.1, 12.0), cell_decimals(235.82, 150.0), cell_decimals(53.64, None)
+    ((2, 1), (1, 0), (0, 0), (2, 2))
+    >>> cell_decimals(0.0034, 12.0)
+    (2, 0)
+    """
+    size = math.floor(math.log10(abs(mean))) if mean and math.isfinite(mean) else 0
+    if width is None or not _NOTHING * abs(mean) < width < math.inf:
+        alone = 0 if _is_whole(mean) else min(max(_DIGITS - 1 - size, 0), _MOST_DECIMALS)
+        return alone, alone
+    coarse = min(max(1 - math.floor(math.log10(width)), 0), _MOST_DECIMALS)
+    return min(max(min(_LEAST - 1 - size, coarse + 2), coarse), _MOST_DECIMALS), coarse
 
 
 def _is_whole(value: float) -> bool:

@@ -11,9 +11,9 @@ from typing import Any, Final
 import matplotlib
 from matplotlib.figure import Figure
 
-__all__ = ["STYLE", "Plot"]
+__all__ = ["SIZE", "STYLE", "Plot"]
 
-_SIZE: Final = (6.0, 3.7)
+SIZE: Final = (6.0, 3.7)
 """Inches: printed over one column of a paper, its texts are still legible."""
 STYLE: Final[Any] = {
     "font.size": 11,
@@ -36,8 +36,11 @@ STYLE: Final[Any] = {
 class Plot(Figure):
     """A figure of our style. It is none of pyplot's, which would show it twice in a notebook, and keep it for ever."""
 
-    def __init__(self) -> None:
-        super().__init__(figsize=_SIZE, layout="constrained")
+    notes: tuple[str, ...] = ()
+    """What to know before its numbers are used, as sentences."""
+
+    def __init__(self, size: tuple[float, float] = SIZE) -> None:
+        super().__init__(figsize=size, layout="constrained")
 
     def _repr_png_(self) -> bytes:
         """What notebooks show."""

@@ -101,7 +101,8 @@ def as_markdown(grid: Grid) -> str:
         *([shown(entry) for entry in row] for row in grid.rows),
     ]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"{table}\n\n{shown(Entry(grid.caption))}" if grid.caption else table
+    caption = "\n\n".join(shown(Entry(line)) for line in grid.caption.splitlines())
+    return f"{table}\n\n{caption}" if caption else table
 
 
 def as_latex(grid: Grid) -> str:
@@ -114,7 +115,8 @@ def as_latex(grid: Grid) -> str:
         return rf"\textbf{{{text}}}" if entry.bold else text
 
     columns = "l" * min(grid.texts, len(grid.header)) + "r" * max(0, len(grid.header) - grid.texts)
-    lines = [rf"% {printable(grid.caption)}", r"% needs \usepackage{booktabs}"] if grid.caption else []
+    lines = [f"% {printable(line)}" for line in grid.caption.splitlines()]
+    lines += [r"% needs \usepackage{booktabs}"] if grid.caption else []
     lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
     lines += [" & ".join(shown(Entry(name)) for name in grid.header) + r" \\", r"\midrule"]
     for row in grid.rows:
@@ -133,7 +135,8 @@ def as_html(grid: Grid) -> str:
     def row(tag: str, entries: Iterable[Entry]) -> str:
         return f"<tr>{''.join(cell(tag, place, entry) for place, entry in enumerate(entries))}</tr>"
 
-    caption = f'<caption style="caption-side: bottom">{html.escape(grid.caption)}</caption>' if grid.caption else ""
+    said = "<br>".join(map(html.escape, grid.caption.splitlines()))
+    caption = f'<caption style="caption-side: bottom">{said}</caption>' if said else ""
     header = f"<thead>{row('th', map(Entry, grid.header))}</thead>" if any(grid.header) else ""
     body = "".join(row("td", entries) for entries in grid.rows)
     return f"<table>{caption}{header}<tbody>{body}</tbody></table>"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import heapq
 import html
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
 
 from batprotocol.errors import InputError, shown
-from batprotocol.simulator import METRICS, TAU, JobRow, Metric, metric_named
+from batprotocol.simulator import METRICS, TAU, JobRow, Metric, OwnMetric, measured, metric_named, own_metrics
 from batprotocol.studies.comparing.digits import decimals_for, number, signed
 from batprotocol.studies.comparing.formats import Entry, Grid, as_html
 from batprotocol.studies.comparing.schedules import Schedule
@@ -90,6 +90,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         differing: how many jobs are not scheduled alike.
         moved: how many jobs are submitted at another time, so that these are not the same workloads.
         tolerance: how many seconds count as nothing.
+        own: the metrics of one's own among these.
+        tau: the bound of bounded slowdowns, in seconds.
     """
 
     names: tuple[str, str]
@@ -99,6 +101,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     differing: int
     moved: int
     tolerance: float
+    own: tuple[OwnMetric, ...] = ()
+    tau: float = TAU
 
     @property
     def gained(self) -> int:
@@ -120,16 +124,20 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         found = [(pair.gain, pair) for pair in self.pairs if pair.gain is not None and pair.gain < -self.tolerance]
         return [pair for _, pair in heapq.nsmallest(count, found, key=lambda each: each[0])]
 
-    def metrics_grid(self, metrics: Iterable[str] = SHOWN) -> Grid:
+    def metrics_grid(self, metrics: Iterable[str | Metric] | None = None) -> Grid:
         """These metrics of both runs, and what they differ by; those that neither has are left out.
+
+        Args:
+            metrics: their names; None: the usual ones, and those of one's own.
 
         Raises:
             InputError: there is no such metric.
         """
         rows = []
-        for name in metrics:
-            metric = metric_named(name)
-            one, other = self.metrics.get(name, (None, None))
+        wanted: Iterable[str | Metric] = [*SHOWN, *self.own] if metrics is None else metrics
+        for name in wanted:
+            metric = metric_named(name, tau=self.tau, own=self.own)
+            one, other = self.metrics.get(metric.name, (None, None))
             if one is not None or other is not None:
                 rows.append([Entry(metric.label_with_unit), *_change(metric, one, other)])
         return Grid(["", *self.names, "difference", "%"], rows)
@@ -186,7 +194,14 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-def compare(one: Schedule, other: Schedule, *, tau: float = TAU, tolerance: float = TOLERANCE) -> Comparison:
+def compare(
+    one: Schedule,
+    other: Schedule,
+    *,
+    tau: float = TAU,
+    tolerance: float = TOLERANCE,
+    metrics: Iterable[OwnMetric | Callable[..., Any] | str] = (),
+) -> Comparison:
     """What two runs of the same jobs differ in.
 
     Args:
@@ -194,9 +209,11 @@ def compare(one: Schedule, other: Schedule, *, tau: float = TAU, tolerance: floa
         other: the second run.
         tau: the bound of bounded slowdowns, in seconds, > 0.
         tolerance: times that are less than this apart are the same, in seconds, >= 0.
+        metrics: metrics of one's own, also as functions or by their names (`FILE.py:NAME`), besides the usual ones.
 
     Raises:
-        InputError: they have no job in common, or an argument is out of its range.
+        InputError: they have no job in common, an argument is out of its range, or a metric of one's own cannot be
+            measured.
     """
     if not 0 <= tolerance < math.inf:
         raise InputError(f"expected a tolerance >= 0, got {shown(tolerance)}")
@@ -207,18 +224,30 @@ def compare(one: Schedule, other: Schedule, *, tau: float = TAU, tolerance: floa
     pairs.sort(key=lambda pair: (_submission(pair), pair.name))
     partings = [found for pair in pairs if (found := _parting(pair, tolerance)) is not None]
     both = [(pair.one, pair.other) for pair in pairs]
-    flat, others_flat = one.metrics(tau).flat(), other.metrics(tau).flat()
+    own = own_metrics(metrics)
+    flat, others_flat = _flat(one, tau, own), _flat(other, tau, own)
+    names = [*METRICS, *(each.name for each in own)]
     return Comparison(
         names=(one.name, other.name),
         metrics={
-            name: (flat.get(name), others_flat.get(name)) for name in METRICS if name in flat or name in others_flat
+            name: (flat.get(name), others_flat.get(name)) for name in names if name in flat or name in others_flat
         },
         pairs=tuple(pairs),
         parting=min(partings, key=lambda parting: parting.time, default=None),
         differing=len(partings),
         moved=sum(a is not None and b is not None and a.submission_time != b.submission_time for a, b in both),
         tolerance=tolerance,
+        own=own,
+        tau=tau,
     )
+
+
+def _flat(run: Schedule, tau: float, own: tuple[OwnMetric, ...]) -> dict[str, float]:
+    found = run.metrics(tau)
+    if own:
+        more = measured(run.jobs, run.hosts, tau=tau, users=run.users, consumed_joules=found.consumed_joules, own=own)
+        found = msgspec.structs.replace(found, own=more.own)
+    return found.flat()
 
 
 def _submission(pair: JobPair) -> float:

@@ -14,42 +14,60 @@ from typing import TYPE_CHECKING, Any, Final
 
 from batprotocol.errors import InputError, PackageMissing, shown
 from batprotocol.files import naming
-from batprotocol.simulator import TAU, JobRow, metric_named
+from batprotocol.simulator import TAU, JobRow, Metric, metric_named
 from batprotocol.simulator.results import bounded_slowdown
-from batprotocol.studies.comparing.bootstrap import CONFIDENCE
+from batprotocol.studies.comparing.bootstrap import CONFIDENCE, interval, means_of
+from batprotocol.studies.comparing.captions import notes_of, runs_sentence
+from batprotocol.studies.comparing.cells import DRAWS, Groups, draws_of
+from batprotocol.studies.comparing.drawing import (
+    HATCHES,
+    MISSING,
+    MOST_TICKS,
+    Look,
+    canvas,
+    finish,
+    looks,
+    name_places,
+    panels_of,
+)
 from batprotocol.studies.comparing.rows import (
+    ABSENT,
     ResultRow,
     axes_of,
+    axis_label,
     expect_axis,
     expect_metric,
     label,
     select,
 )
-from batprotocol.studies.comparing.tables import Cell, table
+from batprotocol.studies.comparing.tables import Cell, Table, table
+from batprotocol.studies.comparing.units import in_unit, usual_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FORMATS", "OF_JOBS", "expect_plots", "plot_boxes", "plot_ecdf", "plot_lines", "save_plot"]
+__all__ = [
+    "FORMATS",
+    "OF_JOBS",
+    "Look",
+    "expect_plots",
+    "plot_boxes",
+    "plot_ecdf",
+    "plot_lines",
+    "plot_means",
+    "save_plot",
+]
 
 FORMATS: Final = ("png", "svg", "pdf")
 OF_JOBS: Final = ("waiting_time", "turnaround_time", "slowdown", "bounded_slowdown")
 """What of jobs distributions can be drawn of."""
 
-_MISSING: Final = "plots need the package matplotlib: pip install 'batprotocol[plots]'"
-_COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-_MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
-_DASHES: Final[tuple[Any, ...]] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (7, 2, 1, 2)))
-_HATCHES: Final = ("", "//", "\\\\", "..", "xx", "--", "++", "oo")
+_USUAL: Final = Look()
 _DOTS: Final = 200
 _MOST_STEPS: Final = 2000
 """Of so many steps, no eye sees each."""
-_MOST_TICKS: Final = 10
-_FEW_POWERS: Final = 1000
-"""A logarithmic scale that is not longer has numbers between the powers of ten."""
-_THOUSANDS: Final = 10_000
-_LINE: Final = 72
-"""Characters of a legend that fit above a plot."""
+_LOADS: Final = ("load", "offered_load")
+"""The axes that change how much is offered."""
 
 
 def plot_lines(
@@ -57,45 +75,128 @@ def plot_lines(
     *,
     x: str,
     by: str = "scheduler",
-    metric: str = "mean_bounded_slowdown",
+    metric: str | Metric = "mean_bounded_slowdown",
+    baseline: object = None,
+    panels: str | None = None,
     where: Mapping[str, Iterable[object]] | None = None,
     confidence: float = CONFIDENCE,
+    unit: str = "",
     log: bool = False,
+    look: Look = _USUAL,
 ) -> Figure:
     """A metric against an axis: a line for each value of another one, means with bands that are bootstrap intervals.
 
+    Means and intervals are those of `table`. Where some values of `by` have no place on the axis, as schedulers without
+    its parameter, they are lines across.
+
     Args:
         results: the rows of a study.
-        x: the axis to the right; where its values are no numbers, there are points with bars instead of lines.
+        x: the axis to the right, or a metric such as `offered_load`, of which the means are the places to the right;
+            where its values are no numbers, there are points with bars instead of lines.
         by: the axis of which each value is a line.
-        metric: by its name in `METRICS`.
+        metric: by its name in `METRICS`, or a metric of one's own.
+        baseline: the value on the axis `by` that the others are compared with, pair by pair: differences are drawn;
+            None: means are.
+        panels: the axis of which each value is a panel; None: one panel.
         where: the values to look at, on some axes.
         confidence: that of the bands, in (0, 1).
+        unit: the unit in which the metric is shown, such as `kWh` or `h`; "": the usual one.
         log: whether the metric is on a logarithmic scale.
+        look: size, title and labels.
 
     Raises:
         PackageMissing: matplotlib is not installed.
-        InputError: there are no results, or no such axis, value or metric.
+        InputError: there are no results, or no such axis, value, metric or unit.
     """
-    figure, axes = _canvas()
-    kept = select(results, where or {})
-    found = table(kept, rows=by, columns=x, metric=metric, confidence=confidence)
-    values = {label(row.axes.get(x)): row.axes.get(x) for row in kept}
-    at: list[Any] = [values.get(each) for each in found.columns]
-    numeric = all(isinstance(each, int | float) and not isinstance(each, bool) for each in at)
-    for number, (name, cells) in enumerate(zip(found.rows, found.cells, strict=True)):
-        beside = 0.1 * (number - (len(found.rows) - 1) / 2)
-        right = at if numeric else [place + beside for place in range(len(at))]
-        _draw_line(axes, right, cells, number, name, joined=numeric)
-    if numeric and len(at) <= _MOST_TICKS:
-        axes.set_xticks(at, found.columns)
-    if not numeric:
-        _name_places(axes, found.columns)
-        axes.set_xlim(-0.5, len(found.columns) - 0.5)
-    axes.set_xlabel(x)
-    axes.set_ylabel(found.metrics[0].label_with_unit)
-    _finish(axes, log, title=f"{by} (mean, {confidence:.0%} interval)")
+    kept = _expect_results(select(results, where or {}))
+    axes = axes_of(kept)
+    axis, told = _axis_to_the_right(kept, axes, x, (by, panels))
+    names = _panel_names(axes, panels)
+    options: dict[str, Any] = {"rows": by, "columns": axis, "metric": metric, "confidence": confidence}
+    parts = [_part(kept, panels, name) for name in names]
+    found = [table(part, baseline=baseline, **options) for part in parts]
+    shown_metric, divisor = _unit(
+        found[0].metrics[0], unit, (cell.mean for each in found for row in each.cells for cell in row)
+    )
+    lines = axes[by] if baseline is None else [each for each in axes[by] if each != found[0].baseline]
+    figure, drawn = canvas(look, len(names))
+    for (_, panel), part, each in zip(panels_of(names, panels, drawn), parts, found, strict=True):
+        _draw_panel(panel, part, each, lines, axis, told, divisor)
+        panel.set_xlabel(axis_label(kept, axis) if told is None else told.label_with_unit)
+        panel.set_ylabel(_y_label(shown_metric, found[0].baseline))
+    note = (
+        f"{'means' if baseline is None else 'paired differences'} over {found[0].sentence}, {confidence:.0%} intervals"
+    )
+    finish(figure, drawn, look, log=log, legend=by, note=note)
+    figure.notes = tuple(dict.fromkeys(each for one in found for each in one.notes))
     return figure
+
+
+def _axis_to_the_right(
+    rows: Sequence[ResultRow], axes: Mapping[str, Sequence[str]], x: str, taken: Sequence[str | None]
+) -> tuple[str, Metric | None]:
+    """The axis of the groups of runs, and the metric whose means are their places, if it is one."""
+    if x in axes:
+        return x, None
+    try:
+        told = expect_metric(rows, x)
+    except InputError:
+        expect_axis(axes, x)
+        raise
+    varying = [axis for axis, labels in axes.items() if len(labels) > 1 and axis not in (*taken, *DRAWS)]
+    found = [axis for axis in _LOADS if axis in varying] or varying
+    if len(found) != 1:
+        hint = f"say which of {', '.join(found)} alone, with --only" if found else "it needs an axis such as load"
+        raise InputError(f"{x} is a metric, whose means are drawn for each value of one axis: {hint}")
+    return found[0], told
+
+
+def _draw_panel(
+    panel: Any,
+    rows: Sequence[ResultRow],
+    found: Table,
+    lines: Sequence[str],
+    axis: str,
+    told: Metric | None,
+    divisor: float,
+) -> None:
+    """The lines of a panel. Those that have no place to the right go across."""
+    places = [place for place, each in enumerate(found.columns) if each != ABSENT]
+    values = {label(row.axes.get(axis)): row.axes.get(axis) for row in rows}
+    at: list[Any] = [values.get(found.columns[place]) for place in places]
+    numeric = told is not None or all(isinstance(each, int | float) and not isinstance(each, bool) for each in at)
+    across = found.columns.index(ABSENT) if ABSENT in found.columns else None
+    for number, name in enumerate(lines):
+        if name not in found.rows:
+            continue
+        row = found.cells[found.rows.index(name)]
+        cells = [row[place].divided(divisor) for place in places]
+        if told is not None:
+            right = [_mean_of(rows, {found.row_axis: name, axis: found.columns[place]}, told.name) for place in places]
+            ordered = sorted(zip(right, cells, strict=True), key=lambda each: each[0])
+            right, cells = [each for each, _ in ordered], [each for _, each in ordered]
+        else:
+            beside = 0.1 * (number - (len(lines) - 1) / 2)
+            right = at if numeric else [place + beside for place in range(len(at))]
+        if all(cell.mean is None for cell in cells) and across is not None and row[across].mean is not None:
+            _draw_across(panel, row[across].divided(divisor), number, name)
+        else:
+            _draw_line(panel, right, cells, number, name, joined=numeric)
+    if found.baseline is not None:
+        panel.axhline(0.0, color="#000000", linewidth=0.8)
+    if told is None and numeric and len(at) <= MOST_TICKS:
+        panel.set_xticks(at, [found.columns[place] for place in places])
+    if not numeric:
+        name_places(panel, [found.columns[place] for place in places])
+        panel.set_xlim(-0.5, len(places) - 0.5)
+
+
+def _draw_across(axes: Any, cell: Cell, number: int, name: str) -> None:
+    """A mean that has no place to the right, with its interval."""
+    colour, _, dashes = looks(number)
+    axes.axhline(cell.mean, color=colour, linestyle=dashes, label=name)
+    if cell.low is not None and cell.high is not None:
+        axes.axhspan(cell.low, cell.high, color=colour, alpha=0.12, linewidth=0)
 
 
 def _draw_line(axes: Any, right: Sequence[float], cells: Sequence[Cell], number: int, name: str, joined: bool) -> None:
@@ -106,7 +207,7 @@ def _draw_line(axes: Any, right: Sequence[float], cells: Sequence[Cell], number:
         if cell.mean is not None
     ]
     places, means, low, high = zip(*known, strict=True) if known else ((), (), (), ())
-    colour, marker, dashes = _looks(number)
+    colour, marker, dashes = looks(number)
     if joined:
         axes.plot(places, means, color=colour, marker=marker, label=name, linestyle=dashes)
         axes.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)
@@ -118,14 +219,100 @@ def _draw_line(axes: Any, right: Sequence[float], cells: Sequence[Cell], number:
     )
 
 
+def plot_means(
+    results: Iterable[ResultRow],
+    *,
+    x: str | None = None,
+    by: str = "scheduler",
+    metric: str | Metric = "mean_bounded_slowdown",
+    where: Mapping[str, Iterable[object]] | None = None,
+    confidence: float = CONFIDENCE,
+    unit: str = "",
+    log: bool = False,
+    look: Look = _USUAL,
+) -> Figure:
+    """How sure each mean is: the bootstrap distribution of the mean over draws, with the mean and its interval.
+
+    Args:
+        results: the rows of a study.
+        x: the axis of which each value is a group; None: one group.
+        by: the axis of which each value has a mean.
+        metric: by its name in `METRICS`, or a metric of one's own.
+        where: the values to look at, on some axes.
+        confidence: that of the intervals, in (0, 1).
+        unit: the unit in which the metric is shown; "": the usual one.
+        log: whether the metric is on a logarithmic scale.
+        look: size, title and labels.
+
+    Raises:
+        PackageMissing: matplotlib is not installed.
+        InputError: there are no results, or no such axis, value, metric or unit.
+    """
+    kept = _expect_results(select(results, where or {}))
+    known = axes_of(kept)
+    names, told = known[expect_axis(known, by)], expect_metric(kept, metric)
+    groups = [""] if x is None else known[expect_axis(known, x)]
+    draws = draws_of(known, DRAWS, [by, x])
+    cells = Groups(kept, by, x, draws)
+    values = {
+        (group, name): cells.values(name, None if x is None else group, told.name).values
+        for group in groups
+        for name in names
+    }
+    shown_metric, divisor = _unit(told, unit, (value for each in values.values() for value in each))
+    figure, (axes,) = canvas(look)
+    for number, name in enumerate(names):
+        colour, marker, _ = looks(number)
+        for place, group in enumerate(groups):
+            given = [value / divisor for value in values[group, name]]
+            if given:
+                at = float(number) if x is None else _place_of(place, number, len(names))
+                _draw_mean(axes, given, at, 0.7 if x is None else 0.7 / len(names), colour, marker, name, confidence)
+    name_places(axes, names if x is None else groups)
+    axes.set_xlabel(by if x is None else axis_label(kept, x))
+    axes.set_ylabel(shown_metric.label_with_unit)
+    axes.grid(visible=False, axis="x")
+    counts = [len(each) for each in values.values()]
+    sentence = table(kept, rows=by, columns=x, metric=metric, resamples=1).sentence
+    note = f"bootstrap distributions of means over {sentence}, {confidence:.0%} intervals"
+    finish(figure, [axes], look, log=log, legend=by if x is not None else "", note=note)
+    figure.notes = tuple(notes_of(kept, draws, counts))
+    return figure
+
+
+def _draw_mean(
+    axes: Any, values: Sequence[float], at: float, width: float, colour: str, marker: str, name: str, confidence: float
+) -> None:
+    """A mean with its interval, and how it is distributed."""
+    mean, among = math.fsum(values) / len(values), interval(values, confidence=confidence)
+    if among is not None and among[0] < among[1]:
+        drawn = axes.violinplot([means_of(values)], positions=[at], widths=width, showextrema=False)
+        for body in drawn["bodies"]:
+            body.set(facecolor=colour, alpha=0.35, edgecolor=colour)
+    ends = (mean, mean) if among is None else among
+    labels = axes.get_legend_handles_labels()[1]
+    axes.errorbar(
+        [at],
+        [mean],
+        yerr=[[mean - ends[0]], [ends[1] - mean]],
+        color=colour,
+        marker=marker,
+        linestyle="none",
+        capsize=4,
+        label=name if name not in labels else "_",
+    )
+
+
 def plot_boxes(
     results: Iterable[ResultRow],
     *,
     x: str | None = None,
     by: str = "scheduler",
-    metric: str = "mean_bounded_slowdown",
+    metric: str | Metric = "mean_bounded_slowdown",
     where: Mapping[str, Iterable[object]] | None = None,
+    unit: str = "",
     log: bool = False,
+    look: Look = _USUAL,
 ) -> Figure:
     """How a metric is distributed over runs: a box from the first to the third quartile, with the median in it.
 
@@ -135,33 +322,34 @@ def plot_boxes(
         results: the rows of a study.
         x: the axis of which each value is a group of boxes; None: one group.
         by: the axis of which each value is a box.
-        metric: by its name in `METRICS`.
+        metric: by its name in `METRICS`, or a metric of one's own.
         where: the values to look at, on some axes.
+        unit: the unit in which the metric is shown; "": the usual one.
         log: whether the metric is on a logarithmic scale.
+        look: size, title and labels.
 
     Raises:
         PackageMissing: matplotlib is not installed.
-        InputError: there are no results, or no such axis, value or metric.
+        InputError: there are no results, or no such axis, value, metric or unit.
     """
-    figure, axes = _canvas()
     kept = _expect_results(select(results, where or {}))
     known = axes_of(kept)
-    names, told = known[expect_axis(known, by)], metric_named(expect_metric(kept, metric))
+    names, told = known[expect_axis(known, by)], expect_metric(kept, metric)
     groups = [""] if x is None else known[expect_axis(known, x)]
     values: dict[tuple[str, str], list[float]] = {}
     for row in kept:
-        value = row.metrics.get(metric)
+        value = row.metrics.get(told.name)
         if value is not None and math.isfinite(value):
             group = "" if x is None else label(row.axes.get(x))
             values.setdefault((group, label(row.axes.get(by))), []).append(value)
+    shown_metric, divisor = _unit(told, unit, (value for each in values.values() for value in each))
+    figure, (axes,) = canvas(look)
     width = 0.8 / len(names)
     for number, name in enumerate(names):
-        colour = _looks(number)[0]
-        places = [
-            place + width * (number - (len(names) - 1) / 2) if x is not None else number for place in range(len(groups))
-        ]
+        colour = looks(number)[0]
+        places = [_place_of(place, number, len(names)) if x is not None else number for place in range(len(groups))]
         drawn = axes.boxplot(
-            [values.get((group, name), []) for group in groups],
+            [[value / divisor for value in values.get((group, name), [])] for group in groups],
             positions=places,
             widths=0.85 * width if x is not None else 0.6,
             patch_artist=True,
@@ -170,13 +358,14 @@ def plot_boxes(
             flierprops={"marker": ".", "markersize": 5, "markerfacecolor": colour, "markeredgecolor": colour},
         )
         for box in drawn["boxes"]:
-            box.set(facecolor=colour, alpha=0.6, hatch=_HATCHES[number % len(_HATCHES)], edgecolor="black")
+            box.set(facecolor=colour, alpha=0.6, hatch=HATCHES[number % len(HATCHES)], edgecolor="black")
             box.set_label(name if box is drawn["boxes"][0] else "")
-    _name_places(axes, names if x is None else groups)
-    axes.set_xlabel(by if x is None else x)
-    axes.set_ylabel(told.label_with_unit)
+    name_places(axes, names if x is None else groups)
+    axes.set_xlabel(by if x is None else axis_label(kept, x))
+    axes.set_ylabel(shown_metric.label_with_unit)
     axes.grid(visible=False, axis="x")
-    _finish(axes, log, title=by, legend=x is not None)
+    finish(figure, [axes], look, log=log, legend=by if x is not None else "", note=runs_sentence(known, (by, x)))
+    figure.notes = tuple(notes_of(kept, (), []))
     return figure
 
 
@@ -186,7 +375,9 @@ def plot_ecdf(
     of: str = "waiting_time",
     by: str = "scheduler",
     where: Mapping[str, Iterable[object]] | None = None,
+    unit: str = "",
     log: bool = False,
+    look: Look = _USUAL,
 ) -> Figure:
     """Which share of the jobs have at most so much: the empirical distribution over the jobs of all runs.
 
@@ -195,39 +386,92 @@ def plot_ecdf(
         of: what of jobs: `waiting_time`, `turnaround_time`, `slowdown` or `bounded_slowdown` (tau = 10 s).
         by: the axis of which each value is a line.
         where: the values to look at, on some axes.
+        unit: the unit in which times are shown, such as `h`; "": seconds.
         log: whether times are on a logarithmic scale, which is linear below 1.
+        look: size, title and labels.
 
     Raises:
         PackageMissing: matplotlib is not installed.
-        InputError: there are no results, or no such axis or value, or no job ran.
+        InputError: there are no results, or no such axis, value or unit, or no job ran.
     """
     if of not in OF_JOBS:
         raise InputError(f"expected {', '.join(OF_JOBS)}, got {shown(of)}")
-    figure, axes = _canvas()
-    from matplotlib.ticker import MaxNLocator
-
     kept = _expect_results(select(results, where or {}))
     known = axes_of(kept)
+    told, divisor = _unit(metric_named(f"mean_{of}"), unit, ())
     values: dict[str, list[float]] = {name: [] for name in known[expect_axis(known, by)]}
     for row in kept:
         if row.metrics:
             found = (_of_job(job, of) for job in row.jobs())
-            values.setdefault(label(row.axes.get(by)), []).extend(value for value in found if value is not None)
+            values.setdefault(label(row.axes.get(by)), []).extend(
+                value / divisor for value in found if value is not None
+            )
     if not any(values.values()):
         raise InputError("no job ran")
+    figure, (axes,) = canvas(look)
+    from matplotlib.ticker import MaxNLocator
+
     for number, (name, each) in enumerate(values.items()):
-        colour, _, dashes = _looks(number)
+        colour, _, dashes = looks(number)
         right, share = _steps(each)
         axes.step(right, share, where="post", color=colour, linestyle=dashes, label=name)
-    axes.set_xlabel(metric_named(f"mean_{of}").label_with_unit.removeprefix("mean "))
+    axes.set_xlabel(told.label_with_unit.removeprefix("mean "))
     axes.set_ylabel("share of jobs")
     axes.set_ylim(0, 1.02)
     axes.xaxis.set_major_locator(MaxNLocator(6))
     if log:
         axes.set_xscale("symlog", linthresh=1.0)
     axes.set_xlim(left=0 if of.endswith("time") else 1)
-    _finish(axes, log=False, title=by)
+    finish(
+        figure,
+        [axes],
+        look,
+        log=False,
+        legend=by,
+        note=runs_sentence(known, (by, None)).replace("runs", "jobs of runs"),
+    )
     return figure
+
+
+def _part(rows: Sequence[ResultRow], axis: str | None, name: str) -> list[ResultRow]:
+    """The rows of a panel."""
+    return [row for row in rows if axis is None or label(row.axes.get(axis)) == name]
+
+
+def _panel_names(axes: Mapping[str, Sequence[str]], panels: str | None) -> Sequence[str]:
+    return [""] if panels is None else axes[expect_axis(axes, panels)]
+
+
+def _mean_of(rows: Iterable[ResultRow], where: Mapping[str, str], metric: str) -> float:
+    """The mean of a metric over the runs at a place of the axes; NaN without any."""
+    values = [
+        row.metrics[metric]
+        for row in rows
+        if metric in row.metrics and all(label(row.axes.get(axis)) == each for axis, each in where.items())
+    ]
+    return math.fsum(values) / len(values) if values else math.nan
+
+
+def _place_of(group: int, number: int, count: int) -> float:
+    """Where something stands in its group, of so many beside one another."""
+    return group + 0.8 / count * (number - (count - 1) / 2)
+
+
+def _unit(metric: Metric, unit: str, values: Iterable[float | None]) -> tuple[Metric, float]:
+    return in_unit(metric, unit) if unit else usual_unit(metric, values)
+
+
+def _y_label(metric: Metric, baseline: str | None) -> str:
+    if baseline is None:
+        return metric.label_with_unit
+    unit = f" [{metric.unit}]" if metric.unit else ""
+    return f"{metric.label},\ndifference to {baseline}{unit}"
+
+
+def _expect_results(results: list[ResultRow]) -> list[ResultRow]:
+    if not results:
+        raise InputError("there are no results to draw")
+    return results
 
 
 def _of_job(job: JobRow, of: str) -> float | None:
@@ -284,58 +528,5 @@ def expect_plots(path: str | os.PathLike[str]) -> str:
     if format not in FORMATS:
         raise InputError(f"expected a name that ends in .{', .'.join(FORMATS)}, got {shown(name)}")
     if find_spec("matplotlib") is None:
-        raise PackageMissing(_MISSING)
+        raise PackageMissing(MISSING)
     return format
-
-
-def _canvas() -> tuple[Figure, Any]:
-    """A figure and its axes."""
-    try:
-        import matplotlib
-
-        from batprotocol.studies.comparing.figures import STYLE, Plot
-    except ImportError:
-        raise PackageMissing(_MISSING) from None
-    with matplotlib.rc_context(STYLE):
-        figure = Plot()
-        return figure, figure.add_subplot()
-
-
-def _looks(number: int) -> tuple[str, str, Any]:
-    """Colour, marker and dashes of a line: with more than eight, the dashes go on by one."""
-    round = number // len(_COLOURS)
-    return _COLOURS[number % 8], _MARKERS[number % 8], _DASHES[(number + round) % 8]
-
-
-def _expect_results(results: list[ResultRow]) -> list[ResultRow]:
-    if not results:
-        raise InputError("there are no results to draw")
-    return results
-
-
-def _name_places(axes: Any, names: Sequence[str]) -> None:
-    """What is at each place of an axis that has no numbers; long names lean."""
-    leans = {"rotation": 25, "ha": "right", "rotation_mode": "anchor"} if sum(map(len, names)) > _LINE else {}
-    axes.set_xticks(range(len(names)), names, **leans)
-
-
-def _finish(axes: Any, log: bool, *, title: str, legend: bool = True) -> None:
-    from matplotlib.ticker import LogLocator, StrMethodFormatter
-
-    if log:
-        axes.set_yscale("log")
-        lowest, highest = axes.get_ylim()
-        if highest < _FEW_POWERS * lowest:
-            axes.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
-            axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-            axes.yaxis.set_minor_formatter(StrMethodFormatter("{x:,g}"))
-    for axis in (axes.xaxis, axes.yaxis):
-        lowest, highest = axis.get_view_interval()
-        if axis.get_scale() == "linear" and max(abs(lowest), abs(highest)) >= _THOUSANDS:
-            axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    handles, names = axes.get_legend_handles_labels()
-    if legend and names:  # above the plot, where it hides nothing
-        columns = max(1, min(len(names), _LINE // (max(map(len, names)) + 6)))
-        axes.figure.legend(
-            handles, names, title=title, loc="outside upper center", ncols=columns, frameon=False, fontsize=10
-        )

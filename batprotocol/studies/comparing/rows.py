@@ -12,13 +12,14 @@ from typing import Any, Final, Protocol, TypeVar
 import msgspec
 
 from batprotocol.errors import InputError, shown
-from batprotocol.simulator import JobRow, metric_named
+from batprotocol.simulator import METRICS, TAU, JobRow, Metric, metric_named
 
 __all__ = [
     "ABSENT",
     "PlainRow",
     "ResultRow",
     "axes_of",
+    "axis_label",
     "expect_axis",
     "expect_metric",
     "label",
@@ -27,6 +28,7 @@ __all__ = [
     "value_of",
 ]
 
+_FACTOR: Final = "load (compression of arrivals)"
 ABSENT: Final = "-"
 """The label of an axis that a row has not."""
 
@@ -121,6 +123,8 @@ def value_of(axes: Mapping[str, Sequence[str]], axis: str, given: object) -> str
     '1'
     """
     labels, wanted = axes[expect_axis(axes, axis)], label(given)
+    if wanted == ABSENT:
+        return ABSENT
     for each in (wanted, label(_number(wanted))):
         if each in labels:
             return each
@@ -183,13 +187,24 @@ def select_one(rows: Iterable[_Row], where: Mapping[str, Iterable[object]]) -> _
     raise InputError(f"there are {len(found):,} runs{f' with {told}' if told else ''}{hint}")
 
 
-def expect_metric(rows: Iterable[ResultRow], name: str) -> str:
-    """The name of a metric that at least one of the rows has.
+def expect_metric(rows: Sequence[ResultRow], name: str | Metric) -> Metric:
+    """A metric that at least one of the rows has, as these rows measured it.
 
     Raises:
         InputError: there is no such metric, or no row has it.
     """
-    if not any(name in row.metrics for row in rows):
-        metric_named(name)
-        raise InputError(f"no run has {name}")
-    return name
+    own = {each.name: each for row in rows for each in getattr(row, "own_metrics", ())}
+    taus = {getattr(row, "tau", None) or TAU for row in rows}
+    if isinstance(name, str) and name not in METRICS and any(name in row.metrics for row in rows):
+        own.setdefault(name, Metric(name, name.replace("_", " "), "", "", "", None, "own"))  # of a loop of one's own
+    found = metric_named(name, own=own.values(), tau=taus.pop() if len(taus) == 1 else TAU)
+    if not any(found.name in row.metrics for row in rows):
+        raise InputError(f"no run has {found.name}")
+    return found
+
+
+def axis_label(rows: Iterable[ResultRow], axis: str) -> str:
+    """What tables and plots call an axis: the load of a log is a factor, by which its arrivals are compressed."""
+    if axis == "load" and all(getattr(row, "is_model", None) is False for row in rows):
+        return _FACTOR
+    return axis

@@ -2,59 +2,77 @@
 
 Or they are differences to a baseline, paired: from each run that run of the baseline is subtracted that has the same
 seed, load and so on, so that what chance does to both goes away.
+
+A mean is in bold where it is better than each other one of its column, by more than chance, pair by pair; a difference,
+where it is better than the baseline.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
-from batprotocol.errors import InputError
-from batprotocol.simulator import Metric, metric_named
+from batprotocol.errors import InputError, shown
+from batprotocol.simulator import Metric
 from batprotocol.studies.comparing import formats
-from batprotocol.studies.comparing.bootstrap import CONFIDENCE, RESAMPLES, interval
-from batprotocol.studies.comparing.digits import decimals_for, number, signed
+from batprotocol.studies.comparing.bootstrap import CONFIDENCE, RESAMPLES, holm, interval, p_value
+from batprotocol.studies.comparing.captions import draws_sentence, notes_of, pooled_sentence
+from batprotocol.studies.comparing.cells import DRAWS, Groups, Sample, draws_of
+from batprotocol.studies.comparing.digits import cell_decimals, number, signed
 from batprotocol.studies.comparing.formats import Entry, Grid
 from batprotocol.studies.comparing.rows import (
     ABSENT,
     ResultRow,
     axes_of,
+    axis_label,
     expect_axis,
     expect_metric,
-    label,
     select,
     value_of,
 )
+from batprotocol.studies.comparing.units import in_unit, usual_unit
 
 __all__ = ["Cell", "Table", "table"]
 
-_EQUAL: Final = 1e-12
 _UNSURE: Final = "n.s."
+_OWN: Final = "own"
+"""The path of metrics that users define begins with this."""
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """A mean over runs, or over differences between runs.
+    """A mean over draws, or over differences between runs.
 
     Args:
         mean: the mean; None where no run has the metric.
-        low: where its confidence interval begins; None with less than two runs.
+        low: where its confidence interval begins; None with fewer than three draws.
         high: where it ends.
-        count: over how many runs, or pairs of runs.
+        draws: over how many draws.
+        count: over how many runs, or pairs of runs: more than draws where other axes are pooled.
         missing: how many runs or pairs are not in it, because they have failed or are not there.
-        best: whether no other cell of the column is better, while some are worse.
-        is_baseline: whether it is of the baseline itself, whose means are told, while the others are differences.
+        best: whether it is better than each other cell of the column, by more than chance; a difference: whether it is
+            better than the baseline.
+        is_baseline: whether it is of the baseline itself, whose means are shown, while the others are differences.
+        p: how likely such a difference to the baseline is by chance, corrected as the table says; None without one.
     """
 
     mean: float | None = None
     low: float | None = None
     high: float | None = None
+    draws: int = 0
     count: int = 0
     missing: int = 0
     best: bool = False
     is_baseline: bool = False
+    p: float | None = None
+
+    def divided(self, divisor: float) -> Cell:
+        """The same in a unit that is so much larger."""
+        if self.mean is None:
+            return self
+        low, high = (None if end is None else end / divisor for end in (self.low, self.high))
+        return msgspec.structs.replace(self, mean=self.mean / divisor, low=low, high=high)
 
     @property
     def has_zero(self) -> bool | None:
@@ -75,6 +93,13 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         baseline: the row that the others are compared with; None: all cells are means.
         confidence: that of the intervals.
         over: of each axis that the means are over, how many values it has.
+        draws: those of these axes whose values were drawn, and so repeat a measurement.
+        comparisons: how many pairs of cells were tested.
+        correction: how p-values are corrected for the number of comparisons; None: not at all.
+        head: what its axes are called, above the rows.
+        sentence: what the means are over, as a part of the caption.
+        notes: what to know before the numbers are used, as sentences.
+        unit: the unit in which numbers are shown; "" is the usual one of each metric. Records keep the metric's own.
     """
 
     metrics: tuple[Metric, ...]
@@ -86,6 +111,13 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     baseline: str | None
     confidence: float
     over: Mapping[str, int]
+    draws: tuple[str, ...] = ()
+    comparisons: int = 0
+    correction: str | None = None
+    head: str = ""
+    sentence: str = ""
+    notes: tuple[str, ...] = ()
+    unit: str = ""
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Each cell with what it is of, for other programs."""
@@ -98,43 +130,84 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
                     "mean": cell.mean,
                     "low": cell.low,
                     "high": cell.high,
+                    "draws": cell.draws,
                     "count": cell.count,
                     "missing": cell.missing,
                     "best": cell.best,
-                    **({} if self.baseline is None else {"baseline": self.baseline, "has_zero": _has_zero(cell)}),
+                    **({} if self.baseline is None else self._of_difference(cell)),
                 }
+
+    def _of_difference(self, cell: Cell) -> dict[str, Any]:
+        return {"baseline": self.baseline, "has_zero": None if cell.is_baseline else cell.has_zero, "p": cell.p}
 
     @property
     def caption(self) -> str:
-        """What the cells are, in a sentence or two."""
-        many = [f"{count:,} {_plural(axis)}" for axis, count in self.over.items()]
-        whole = f" over {' and '.join(many)}" if many else ""
-        what = f"{self.metrics[0].label_with_unit}: " if self.column_axis is not None else ""
-        told = [f"{what}means{whole}, with {self.confidence:.0%} bootstrap intervals"]
-        if self.baseline is not None:
-            told = [
-                f"{what}paired differences to {self.baseline}{whole}, with {self.confidence:.0%} bootstrap intervals"
-            ]
-            told.append(f"{_UNSURE}: 0 is in the interval")
-        if any(cell.missing for cells in self.cells for cell in cells):
-            told.append("n: how many there were, where some are missing")
-        return "; ".join(told)
+        """What the cells are, and what to know before they are used: a sentence a line."""
+        cells = [cell for row in self.cells for cell in row]
+        what = f"{self._units()[0][0].label_with_unit}: " if self.column_axis is not None else ""
+        kind = "means" if self.baseline is None else f"paired differences to {self.baseline}"
+        intervals = (
+            f", with {self.confidence:.0%} bootstrap intervals" if any(cell.low is not None for cell in cells) else ""
+        )
+        said = [f"{what}{kind} over {self.sentence}{intervals}"]
+        if any(self._is_unsure(cell) for cell in cells):
+            said.append(f"{_UNSURE}: may be chance")
+        if any(cell.best for cell in cells):
+            than = "each other row" if self.baseline is None else self.baseline
+            said.append(f"bold: better than {than}, by more than chance")
+        if self.comparisons > 1 and (self.baseline is not None or any(cell.best for cell in cells)):
+            corrected = "corrected by Holm" if self.correction else "not corrected for their number"
+            said.append(f"{self.comparisons:,} comparisons, {corrected}")
+        if any(cell.missing for cell in cells):
+            said.append("n: how many runs there were, where some are missing")
+        return "\n".join(["; ".join(said), *self.notes])
+
+    def _is_unsure(self, cell: Cell) -> bool:
+        """Whether a difference may be chance."""
+        if self.baseline is None or cell.is_baseline or cell.mean is None:
+            return False
+        return cell.p is None or cell.p >= 1 - self.confidence
+
+    def _units(self) -> list[tuple[Metric, float]]:
+        """Of each column, the metric in the unit that is shown, and what its numbers are divided by."""
+        columns = list(zip(*self.cells, strict=True))
+        if self.column_axis is not None:
+            columns = [tuple(cell for column in columns for cell in column)] * len(columns)
+        return [
+            in_unit(metric, self.unit) if self.unit else usual_unit(metric, (cell.mean for cell in column))
+            for metric, column in zip(self.metrics, columns, strict=True)
+        ]
 
     def grid(self) -> Grid:
         """The table as texts."""
-        decimals = [self._decimals(place) for place in range(len(self.columns))]
-        axis = self.row_axis if self.column_axis is None else f"{self.row_axis} \\ {self.column_axis}"
+        units = self._units()
+        columns = self.columns if self.column_axis is not None else [metric.label_with_unit for metric, _ in units]
+        draws = {cell.draws for row in self.cells for cell in row}
         rows = []
         for name, cells in zip(self.rows, self.cells, strict=True):
-            texts = [_shown(cell, digits, self.baseline) for cell, digits in zip(cells, decimals, strict=True)]
-            entries = [Entry(text, cell.best) for text, cell in zip(texts, cells, strict=True)]
+            entries = [
+                Entry(self._shown(cell.divided(divisor), len(draws) > 1), cell.best)
+                for cell, (_, divisor) in zip(cells, units, strict=True)
+            ]
             rows.append([Entry(f"{name} (baseline)" if name == self.baseline else name), *entries])
-        return Grid([axis, *self.columns], rows, self.caption)
+        return Grid([self.head, *columns], rows, self.caption)
 
-    def _decimals(self, place: int) -> int:
-        cells = [row[place] for row in self.cells]
-        widths = [cell.high - cell.low for cell in cells if cell.low is not None and cell.high is not None]
-        return decimals_for(widths, [cell.mean for cell in cells if cell.mean is not None])
+    def _shown(self, cell: Cell, differ: bool) -> str:
+        """A cell as text: its mean and interval, whether it may be chance, how many there were where that matters."""
+        if cell.mean is None:
+            return "- (n=0)" if cell.missing else ABSENT
+        differs = self.baseline is not None and not cell.is_baseline
+        write = signed if differs else number
+        width = None if cell.low is None or cell.high is None else cell.high - cell.low
+        decimals, coarse = cell_decimals(cell.mean, width)
+        text = write(cell.mean, decimals)
+        if cell.low is not None and cell.high is not None:
+            text += f" [{write(cell.low, coarse)}, {write(cell.high, coarse)}]"
+        if differs and cell.low is not None and self._is_unsure(cell):
+            text += f" {_UNSURE}"
+        if cell.missing:
+            return f"{text} (n={cell.count})"
+        return f"{text} (n={cell.draws})" if differ or cell.draws < 3 else text
 
     def text(self) -> str:
         """In columns, the best in asterisks."""
@@ -164,6 +237,10 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
             "baseline": self.baseline,
             "confidence": self.confidence,
             "over": dict(self.over),
+            "draws": list(self.draws),
+            "comparisons": self.comparisons,
+            "correction": self.correction,
+            "caption": self.caption,
             "cells": list(self.records()),
         }
         return formats.as_json(told)
@@ -182,78 +259,99 @@ def table(
     *,
     rows: str = "scheduler",
     columns: str | None = None,
-    metric: str | Sequence[str] = "mean_bounded_slowdown",
+    metric: str | Metric | Sequence[str | Metric] = "mean_bounded_slowdown",
     baseline: object = None,
     where: Mapping[str, Iterable[object]] | None = None,
     confidence: float = CONFIDENCE,
+    correction: Literal["holm"] | None = None,
+    draws: Sequence[str] = DRAWS,
+    unit: str = "",
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Table:
     """A table of the results of a study.
 
+    What was drawn (seeds, or windows of a log that are apart) repeats a measurement, and is resampled; what was chosen
+    (loads, platforms) is averaged within each draw first.
+
     Args:
         results: its rows.
         rows: the axis of the table's rows.
         columns: the axis of its columns; None: the columns are the metrics.
-        metric: by its name in `METRICS`; without an axis for the columns, several of them, too.
+        metric: by its name in `METRICS`, or a metric of one's own; without an axis for the columns, several of them,
+            too.
         baseline: the value on the axis of the rows that the others are compared with, pair by pair; None: none.
         where: the values to look at, on some axes.
         confidence: that of the bootstrap intervals, in (0, 1).
-        resamples: how many samples are drawn for each, in [1, 1,000,000].
+        correction: how p-values are corrected for the number of comparisons: `holm`, or None: not at all.
+        draws: the axes whose values were drawn by chance.
+        unit: the unit in which texts show the numbers, such as `kWh` or `h`; "": the usual one of each metric.
+        resamples: how many samples are drawn for each interval, in [1, 1,000,000].
         seed: of chance.
 
     Raises:
         InputError: there are no results, or no such axis, value or metric, or a number is out of its range.
 
     >>> from batprotocol.studies.comparing import PlainRow
-    >>> waits = {("fcfs", 1): 10.0, ("fcfs", 2): 14.0, ("easy", 1): 7.0, ("easy", 2): 12.0}
-    >>> results = [PlainRow({"scheduler": s, "seed": n}, {"mean_waiting_time": w}) for (s, n), w in waits.items()]
-    >>> print(table(results, metric="mean_waiting_time"))
-    scheduler  mean waiting time [s]
-    fcfs           12.0 [10.0, 14.0]
-    easy         **9.5 [7.0, 12.0]**
-    means over 2 seeds, with 95% bootstrap intervals
+    >>> waits = {"fcfs": (10.0, 14.0, 11.0), "easy": (7.0, 12.0, 9.0)}
+    >>> results = [
+    ...     PlainRow({"scheduler": name, "seed": seed}, {"mean_waiting_time": wait})
+    ...     for name, found in waits.items() for seed, wait in enumerate(found)
+    ... ]
+    >>> found = table(results, metric="mean_waiting_time", baseline="fcfs")
+    >>> found.rows, found.cells[1][0].mean, found.over
+    (('fcfs', 'easy'), -2.3333333333333335, {'seed': 3})
     """
+    if correction not in (None, "holm"):
+        raise InputError(f"expected a correction that is holm or none, got {shown(correction)}")
     kept = select(results, where or {})
     if not kept:
         raise InputError("there are no results to make a table of")
-    names = [metric] if isinstance(metric, str) else list(metric)
-    if not names or (columns is not None and len(names) != 1):
+    given = [metric] if isinstance(metric, str | Metric) else list(metric)
+    if not given or (columns is not None and len(given) != 1):
         raise InputError("expected one metric, or several in the columns of a table without an axis for its columns")
     axes = axes_of(kept)
     expect_axis(axes, rows)
     if columns is not None and expect_axis(axes, columns) == rows:
         raise InputError(f"the axis {rows} cannot be that of the rows and that of the columns")
     compared = None if baseline is None else value_of(axes, rows, baseline)
-    metrics = [metric_named(expect_metric(kept, name)) for name in names]
-    groups = _Groups(kept, rows, columns)
+    metrics = [expect_metric(kept, each) for each in given]
+    for each in metrics if unit else ():
+        in_unit(each, unit)
+    found_draws = draws_of(axes, draws, [rows, columns])
+    groups = Groups(kept, rows, columns, found_draws)
     labels = _labels(kept, axes, rows)
     heads = [each.label_with_unit for each in metrics] if columns is None else _labels(kept, axes, columns)
-    found: list[list[Cell]] = [[] for _ in labels]
-    for place, head in enumerate(heads):
-        each = metrics[place] if columns is None else metrics[0]
-        cells = []
-        for name in labels:
-            values, missing = groups.values(name, None if columns is None else head, each.name, compared)
-            among = interval(values, confidence=confidence, resamples=resamples, seed=seed) or (None, None)
-            mean = math.fsum(values) / len(values) if values else None
-            own = compared is not None and name == compared
-            cells.append(
-                Cell(mean=mean, low=among[0], high=among[1], count=len(values), missing=missing, is_baseline=own)
-            )
-        for row, cell in zip(found, _with_best(cells, each), strict=True):
-            row.append(cell)
-    over = {axis: len(given) for axis, given in axes.items() if axis not in (rows, columns) and len(given) > 1}
+    made = [
+        _Column(groups, labels, None if columns is None else head, metrics[place if columns is None else 0], compared)
+        for place, head in enumerate(heads)
+    ]
+    tests = _Tests(confidence, correction, resamples, seed)
+    for column in made:
+        column.ask(tests)
+    tests.settle()
+    cells = [column.cells(tests) for column in made]
+    counts = [cell.draws for column in cells for cell in column if cell.mean is not None]
+    over = {axis: len(found) for axis, found in axes.items() if axis not in (rows, columns) and len(found) > 1}
+    pooled = {axis: count for axis, count in over.items() if axis not in found_draws}
+    named = [None] if columns is None else heads
     return Table(
         metrics=tuple(metrics if columns is None else metrics * len(heads)),
         row_axis=rows,
         column_axis=columns,
+        head=axis_label(kept, rows) if columns is None else f"{axis_label(kept, rows)} \\ {axis_label(kept, columns)}",
         rows=tuple(labels),
         columns=tuple(heads),
-        cells=tuple(map(tuple, found)),
+        cells=tuple(zip(*cells, strict=True)),
         baseline=compared,
         confidence=confidence,
         over=over,
+        draws=found_draws,
+        comparisons=tests.count,
+        correction=correction,
+        sentence=draws_sentence(kept, found_draws, counts) + pooled_sentence(pooled),
+        unit=unit,
+        notes=(*notes_of(kept, found_draws, counts), *_equal_rows(groups, labels, named, metrics)),
     )
 
 
@@ -263,70 +361,126 @@ def _labels(rows: Iterable[ResultRow], axes: Mapping[str, list[str]], axis: str)
     return [*axes[axis], *([ABSENT] if absent else [])]
 
 
-class _Groups:
-    """The rows by the cells that they belong to, and in each by what else they are of."""
-
-    def __init__(self, results: Iterable[ResultRow], rows: str, columns: str | None) -> None:
-        self._cells: dict[tuple[str, str | None], dict[tuple[tuple[str, str], ...], Mapping[str, float]]] = {}
-        for result in results:
-            column = None if columns is None else label(result.axes.get(columns))
-            rest = tuple(sorted((axis, label(value)) for axis, value in result.axes.items() if axis != rows))
-            cell = self._cells.setdefault((label(result.axes.get(rows)), column), {})
-            cell[rest] = result.metrics
-
-    def values(self, row: str, column: str | None, metric: str, baseline: str | None) -> tuple[list[float], int]:
-        """The values of a cell, or the differences to those of the baseline; and how many are missing."""
-        runs = {rest: _finite(metrics.get(metric)) for rest, metrics in self._cells.get((row, column), {}).items()}
-        if baseline is None or row == baseline:
-            values = [value for value in runs.values() if value is not None]
-            return values, len(runs) - len(values)
-        others = self._cells.get((baseline, column), {})
-        differences = []
-        for rest, value in runs.items():
-            other = _finite(others.get(rest, {}).get(metric))
-            if value is not None and other is not None:
-                differences.append(value - other)
-        return differences, len(runs.keys() | others.keys()) - len(differences)
+def _equal_rows(
+    groups: Groups, labels: Sequence[str], columns: Sequence[str | None], metrics: Iterable[Metric]
+) -> Iterator[str]:
+    """Which rows have the same numbers in each run, as sentences: they may do the same without a word."""
+    names = [metric.name for metric in metrics]
+    left = list(labels)
+    while left:
+        first = left.pop(0)
+        same = [other for other in left if all(groups.are_equal(first, other, columns, name) for name in names)]
+        if same:
+            left = [other for other in left if other not in same]
+            yield f"{' and '.join([first, *same])} have the same numbers in each run"
 
 
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
+class _Tests:
+    """The comparisons of a table: each pair of cells once, and together corrected for their number."""
+
+    def __init__(self, confidence: float, correction: str | None, resamples: int, seed: int) -> None:
+        self.confidence, self.resamples, self.seed = confidence, resamples, seed
+        self._correction = correction
+        self._found: dict[tuple[Any, ...], float | None] = {}
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return sum(p is not None for p in self._found.values())
+
+    def ask(self, pair: tuple[Any, ...], sample: Sample) -> None:
+        """Compare a pair of cells, by their differences."""
+        if pair not in self._found:
+            self._found[pair] = p_value(sample.values, resamples=self.resamples, seed=self.seed)
+
+    def settle(self) -> None:
+        """All comparisons are known: correct them."""
+        if self._correction is not None:
+            self._found = dict(zip(self._found, holm(list(self._found.values())), strict=True))
+
+    def p(self, pair: tuple[Any, ...]) -> float | None:
+        """How likely such a difference is by chance; None where too few pairs are there."""
+        return self._found.get(pair)
+
+    def interval(self, values: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
+        """The confidence interval of a mean."""
+        found = interval(values, confidence=self.confidence, resamples=self.resamples, seed=self.seed)
+        return found or (None, None)
 
 
-def _with_best(cells: list[Cell], metric: Metric) -> list[Cell]:
-    """The cells of a column, the best ones marked; a baseline that others are compared with counts as 0."""
-    sign = {"less": 1.0, "more": -1.0, None: 0.0}[metric.better]
-    compared = any(cell.is_baseline for cell in cells)
-    means = [
-        None if cell.mean is None else sign * (0.0 if cell.is_baseline and compared else cell.mean) for cell in cells
-    ]
-    known = [mean for mean in means if mean is not None]
-    if not sign or not known or max(known) - min(known) <= _EQUAL * max(map(abs, known)):
-        return cells
-    margin = min(known) + _EQUAL * max(map(abs, known))
-    return [
-        msgspec.structs.replace(cell, best=mean is not None and mean <= margin)
-        for cell, mean in zip(cells, means, strict=True)
-    ]
+class _Column:
+    """A column of a table."""
 
+    def __init__(
+        self, groups: Groups, labels: Sequence[str], column: str | None, metric: Metric, baseline: str | None
+    ) -> None:
+        self._groups, self._labels, self._column, self._metric = groups, labels, column, metric
+        self._baseline = baseline
+        self._samples = {name: groups.values(name, column, metric.name) for name in labels}
+        self._first = self._candidate()
 
-def _has_zero(cell: Cell) -> bool | None:
-    return None if cell.is_baseline else cell.has_zero
+    def _differences(self, name: str, other: str) -> Sample:
+        return self._groups.differences(name, other, self._column, self._metric.name)
 
+    def _candidate(self) -> str | None:
+        """The row that is the best one, if one is and there are several."""
+        sign = {"less": 1.0, "more": -1.0, None: 0.0}[self._metric.better]
+        means = {name: sign * sample.mean for name, sample in self._samples.items() if sample.mean is not None}
+        if not sign or len(means) < 2:
+            return None
+        return min(means, key=means.__getitem__)
 
-def _shown(cell: Cell, decimals: int, baseline: str | None) -> str:
-    """A cell as text: its mean and interval, whether 0 is in it, how many there were if some are missing."""
-    if cell.mean is None:
-        return "- (n=0)" if cell.missing else ABSENT
-    differs = baseline is not None and not cell.is_baseline
-    write = signed if differs else number
-    text = write(cell.mean, decimals)
-    if cell.low is not None and cell.high is not None:
-        text += f" [{write(cell.low, decimals)}, {write(cell.high, decimals)}]"
-    if differs and cell.has_zero:
-        text += f" {_UNSURE}"
-    return f"{text} (n={cell.count})" if cell.missing else text
+    def _pair(self, name: str, other: str) -> tuple[Any, ...]:
+        return (self._column, self._metric.name, *sorted((name, other)))
 
+    def _others(self, name: str) -> Iterator[str]:
+        return (other for other in self._labels if other != name and self._samples[other].values)
 
-def _plural(axis: str) -> str:
-    return axis if axis.endswith("s") else f"{axis}s"
+    def ask(self, tests: _Tests) -> None:
+        """Have all pairs compared that the cells need."""
+        for name in self._labels if self._baseline is not None else ():
+            if name != self._baseline:
+                tests.ask(self._pair(name, str(self._baseline)), self._differences(name, str(self._baseline)))
+        if self._baseline is None and self._first is not None:
+            for other in self._others(self._first):
+                tests.ask(self._pair(self._first, other), self._differences(self._first, other))
+
+    def cells(self, tests: _Tests) -> list[Cell]:
+        """The cells, from the first row on."""
+        return [self._cell(name, tests) for name in self._labels]
+
+    def _cell(self, name: str, tests: _Tests) -> Cell:
+        is_difference = self._baseline is not None and name != self._baseline
+        sample = self._differences(name, str(self._baseline)) if is_difference else self._samples[name]
+        low, high = tests.interval(sample.values)
+        if (
+            low is not None
+            and not is_difference
+            and self._metric.path.partition(".")[0] != _OWN
+            and min(sample.values) >= 0
+        ):
+            low = max(low, 0.0)  # no metric of this library is negative
+        return Cell(
+            mean=sample.mean,
+            low=low,
+            high=high,
+            draws=len(sample.values),
+            count=sample.runs,
+            missing=sample.missing,
+            best=self._is_better(name, str(self._baseline), tests) if is_difference else self._is_best(name, tests),
+            is_baseline=name == self._baseline,
+            p=tests.p(self._pair(name, str(self._baseline))) if is_difference else None,
+        )
+
+    def _is_best(self, name: str, tests: _Tests) -> bool:
+        """Whether a row is better than each other one by more than chance."""
+        if self._baseline is not None or name != self._first:
+            return False
+        return all(self._is_better(name, other, tests) for other in self._others(name))
+
+    def _is_better(self, name: str, other: str, tests: _Tests) -> bool:
+        """Whether a row is better than another one by more than chance."""
+        p, mean = tests.p(self._pair(name, other)), self._differences(name, other).mean
+        if p is None or p >= 1 - tests.confidence or mean is None or self._metric.better is None:
+            return False
+        return mean < 0 if self._metric.better == "less" else mean > 0

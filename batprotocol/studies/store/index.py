@@ -1,4 +1,4 @@
-"""The index of a store, an SQLite file: which runs there are, and which of them a study wants.
+"""The index of a store, an SQLite file: which runs there are, how they were measured, and which of them a study wants.
 
 All that is in it can be made anew of the folders, but for which run a study wants last. It must not know of these.
 """
@@ -8,16 +8,18 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from typing import Any, Final, NamedTuple
 
 from batprotocol.errors import StudyError
 
-__all__ = ["NAME", "Entry", "Index"]
+__all__ = ["NAME", "Entry", "Index", "Wanted"]
 
 NAME: Final = "index.sqlite"
-FORMAT: Final = 1
+FORMAT: Final = 2
+_BEFORE: Final = 1
+"""The format of versions up to 0.2: a run has one set of metrics. Such an index is brought up to date."""
 _APPLICATION: Final = 0x62617473  # "bats"
 _PATIENCE: Final = 60.0
 """Seconds that another program may write before it is given up."""
@@ -25,9 +27,27 @@ _PATIENCE: Final = 60.0
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS runs (
     key TEXT PRIMARY KEY, state TEXT NOT NULL, kind TEXT NOT NULL, error TEXT NOT NULL, axes TEXT NOT NULL,
-    metrics TEXT NOT NULL, seconds REAL NOT NULL
+    facts TEXT NOT NULL, seconds REAL NOT NULL
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS wanted (axes TEXT PRIMARY KEY, key TEXT NOT NULL, place INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS measured (
+    key TEXT NOT NULL, measure TEXT NOT NULL, metrics TEXT NOT NULL, PRIMARY KEY (key, measure)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS measures (measure TEXT PRIMARY KEY, description TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS wanted (
+    axes TEXT PRIMARY KEY, key TEXT NOT NULL, measure TEXT NOT NULL, place INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS wanted_keys ON wanted (key);
+"""
+
+_UPDATE: Final = """
+ALTER TABLE runs RENAME TO old_runs;
+ALTER TABLE wanted RENAME TO old_wanted;
+{tables}
+INSERT INTO runs SELECT key, state, kind, error, axes, '{{}}', seconds FROM old_runs;
+INSERT INTO measured SELECT key, '', metrics FROM old_runs;
+INSERT INTO wanted SELECT axes, key, '', place FROM old_wanted;
+DROP TABLE old_runs;
+DROP TABLE old_wanted
 """
 
 
@@ -39,8 +59,17 @@ class Entry(NamedTuple):
     kind: str
     error: str
     axes: dict[str, Any]
-    metrics: dict[str, float]
+    facts: dict[str, Any]
     seconds: float
+
+
+class Wanted(NamedTuple):
+    """A run that a study wants: where it is on the axes, and how it is measured."""
+
+    axes: str
+    key: str
+    measure: str
+    place: int
 
 
 class Index:
@@ -64,7 +93,8 @@ class Index:
             where = f"file:{_quoted(self._path)}?mode={'rwc' if writes else 'ro'}"
             self._database = sqlite3.connect(where, timeout=_PATIENCE, isolation_level=None, uri=True)
             try:
-                self._expect_format()
+                if self._expect_format() == _BEFORE:
+                    self._update(writes)
                 if writes:
                     # What the system has, it writes down even if this process is killed; and after a power cut, what
                     # is missing here is still in the folders.
@@ -89,15 +119,31 @@ class Index:
         except sqlite3.DatabaseError:
             return True
 
-    def _expect_format(self) -> None:
+    def _expect_format(self) -> int:
+        """The format of the file, of those that are known."""
         application = self._database.execute("PRAGMA application_id").fetchone()[0]
         version = self._database.execute("PRAGMA user_version").fetchone()[0]
         tables = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if tables and application != _APPLICATION:
             raise StudyError("it is no index of runs", file=self._path)
-        if tables and version != FORMAT:
-            hint = "a newer batprotocol" if version > FORMAT else "an older one"
-            raise StudyError(f"{hint} has made it: its format is {version}, and this is for {FORMAT}", file=self._path)
+        if tables and version not in (_BEFORE, FORMAT):
+            raise StudyError(
+                f"a newer batprotocol has made it: its format is {version}, and this version reads {FORMAT}",
+                file=self._path,
+            )
+        return int(version) if tables else FORMAT
+
+    def _update(self, writes: bool) -> None:
+        """Bring an index of former versions up to date: in the file, or, where nothing is written, in memory."""
+        if not writes:
+            copy = sqlite3.connect(":memory:", isolation_level=None)
+            self._database.backup(copy)
+            self._database.close()
+            self._database = copy
+        with self._writing():
+            for statement in _UPDATE.format(tables=_TABLES).split(";"):
+                self._database.execute(statement)
+            self._database.execute(f"PRAGMA user_version={FORMAT}")
 
     def _make(self) -> None:
         with self._writing():
@@ -112,43 +158,74 @@ class Index:
             return dict(self._database.execute("SELECT key, state FROM runs"))
 
     def add(self, entries: Iterable[Entry]) -> None:
-        """Add runs, in the place of those of the same keys."""
-        rows = [(*each[:4], _text(each.axes), _text(each.metrics), each.seconds) for each in entries]
+        """Add runs, in the place of those of the same keys, whose metrics are gone then."""
+        rows = [(*each[:4], _text(each.axes), _text(each.facts), each.seconds) for each in entries]
         with self._telling(), self._writing():
+            self._database.executemany("DELETE FROM measured WHERE key = ?", [(row[0],) for row in rows])
             self._database.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def add_measured(self, found: Iterable[tuple[str, str, Mapping[str, float]]], measures: Mapping[str, Any]) -> None:
+        """Add metrics, by the keys of runs and measures, and what these measures are."""
+        rows = [(key, measure, _text(metrics)) for key, measure, metrics in found]
+        described = [(measure, _text(description)) for measure, description in measures.items()]
+        with self._telling(), self._writing():
+            self._database.executemany("INSERT OR REPLACE INTO measured VALUES (?, ?, ?)", rows)
+            self._database.executemany("INSERT OR REPLACE INTO measures VALUES (?, ?)", described)
+
+    def measured(self, keys: Iterable[str] | None = None) -> dict[tuple[str, str], dict[str, float]]:
+        """The metrics of all runs, or of these ones, by their keys and those of measures."""
+        chosen = None if keys is None else set(keys)
+        with self._telling():
+            return {
+                (key, measure): json.loads(metrics)
+                for key, measure, metrics in self._database.execute("SELECT key, measure, metrics FROM measured")
+                if chosen is None or key in chosen
+            }
+
+    def measures(self) -> dict[str, Any]:
+        """What each measure is, by its key."""
+        with self._telling():
+            return {
+                measure: json.loads(description)
+                for measure, description in self._database.execute("SELECT measure, description FROM measures")
+            }
 
     def drop(self, keys: Iterable[str]) -> None:
         """Forget runs."""
         with self._telling(), self._writing():
-            self._database.executemany("DELETE FROM runs WHERE key = ?", [(key,) for key in keys])
+            gone = [(key,) for key in keys]
+            self._database.executemany("DELETE FROM runs WHERE key = ?", gone)
+            self._database.executemany("DELETE FROM measured WHERE key = ?", gone)
 
-    def want(self, runs: Iterable[tuple[Any, str]]) -> None:
-        """A study wants these: axes, and the keys of the runs that are there now."""
-        rows = [(_text(axes), key, place) for place, (axes, key) in enumerate(runs)]
+    def want(self, runs: Iterable[tuple[Any, str, str]]) -> None:
+        """A study wants these: axes, and the keys of the runs and measures that are there now.
+
+        A run that was wanted at other places of the axes, or measured in another way, is there once all the same.
+        """
+        rows = [(_text(axes), key, measure, place) for place, (axes, key, measure) in enumerate(runs)]
         with self._telling(), self._writing():
-            self._database.executemany("INSERT OR REPLACE INTO wanted VALUES (?, ?, ?)", rows)
+            self._database.executemany("DELETE FROM wanted WHERE key = ?", {(row[1],) for row in rows})
+            self._database.executemany("INSERT OR REPLACE INTO wanted VALUES (?, ?, ?, ?)", rows)
 
-    def wanted(self) -> list[tuple[str, str, int]]:
-        """What studies have wanted: axes, as text, keys, and places."""
+    def wanted(self) -> list[Wanted]:
+        """What studies have wanted, in their order."""
         with self._telling():
-            return list(self._database.execute("SELECT axes, key, place FROM wanted"))
+            query = "SELECT axes, key, measure, place FROM wanted ORDER BY place, axes"
+            return [Wanted(*row) for row in self._database.execute(query)]
 
-    def add_wanted(self, rows: Sequence[tuple[str, str, int]]) -> None:
+    def add_wanted(self, rows: Sequence[Wanted]) -> None:
         """Add what another index has, where nothing is wanted here."""
         with self._telling(), self._writing():
-            self._database.executemany("INSERT OR IGNORE INTO wanted VALUES (?, ?, ?)", rows)
+            self._database.executemany("INSERT OR IGNORE INTO wanted VALUES (?, ?, ?, ?)", rows)
 
-    def entries(self, *, wanted: bool) -> list[Entry]:
-        """All runs; or those that a study wants, with its axes and in its order."""
-        chosen = "runs" if not wanted else "wanted JOIN runs USING (key)"
-        axes = "wanted.axes" if wanted else "runs.axes"
-        order = "ORDER BY place, wanted.axes" if wanted else "ORDER BY key"
-        query = f"SELECT key, state, kind, error, {axes}, metrics, seconds FROM {chosen} {order}"
+    def entries(self) -> dict[str, Entry]:
+        """All runs, by their keys."""
+        query = "SELECT key, state, kind, error, axes, facts, seconds FROM runs ORDER BY key"
         with self._telling():
-            return [
-                Entry(key, state, kind, error, json.loads(axes), json.loads(metrics), seconds)
-                for key, state, kind, error, axes, metrics, seconds in self._database.execute(query)
-            ]
+            return {
+                key: Entry(key, state, kind, error, json.loads(axes), json.loads(facts), seconds)
+                for key, state, kind, error, axes, facts, seconds in self._database.execute(query)
+            }
 
     def close(self) -> None:
         """Let go of the file."""
@@ -172,7 +249,7 @@ class Index:
         except sqlite3.Error as error:
             hint = ""
             if type(error) is sqlite3.DatabaseError:
-                hint = "; whoever runs a study with this store makes it anew"
+                hint = "; run a study with this store, which makes the index anew"
             raise StudyError(f"{error}{hint}", file=self._path) from None
 
 

@@ -1,4 +1,6 @@
-"""The jobs of a run: Batsim's jobs.csv, or the same as Parquet, which takes half the room and keeps the types.
+"""The jobs of a run, and who submitted them: Batsim's jobs.csv, or the same as Parquet, which takes half the room.
+
+Who submitted a job is not in Batsim's file: it is a column more of the Parquet file, or else a file of its own.
 
 Parquet needs the package `pyarrow`, which comes with `batprotocol[tables]` and is imported when it is used.
 """
@@ -7,18 +9,26 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
+
+import msgspec
 
 from batprotocol.errors import PackageMissing, StudyError
 from batprotocol.model import FinalJobState
 from batprotocol.simulator.results import JobRow, read_jobs
 from batprotocol.simulator.results.frames import JOB_KINDS
+from batprotocol.simulator.results.observing import SHORTEST
 
-__all__ = ["CSV", "PARQUET", "as_parquet", "can_write_parquet", "jobs_in"]
+__all__ = ["CSV", "PARQUET", "USERS", "as_parquet", "can_write_parquet", "jobs_in", "rounded", "users_in"]
 
 CSV: Final = "jobs.csv"
 PARQUET: Final = "jobs.parquet"
+USERS: Final = "users.json"
+"""Who submitted each job, by its full name."""
+_USER: Final = "user"
+_DECIMALS: Final = 6
+"""Those of a jobs.csv."""
 
 _REPEATED: Final = ("workload_name", "profile", "final_state", "metadata")
 _KINDS: Final = {**JOB_KINDS, "metadata": "text"}
@@ -33,8 +43,33 @@ def can_write_parquet() -> bool:
     return True
 
 
-def as_parquet(csv: bytes) -> bytes:
-    """A jobs.csv as Parquet, with the same columns."""
+def rounded(rows: Iterable[JobRow]) -> list[JobRow]:
+    """The rows as a jobs.csv has them, with six decimals, so that they are measured alike now and when read again."""
+    return [
+        JobRow(
+            job_id=row.job_id,
+            workload_name=row.workload_name,
+            profile=row.profile,
+            submission_time=round(row.submission_time, _DECIMALS),
+            requested_number_of_resources=row.requested_number_of_resources,
+            requested_time=row.requested_time,
+            final_state=row.final_state,
+            starting_time=None if row.starting_time is None else round(row.starting_time, _DECIMALS),
+            execution_time=None if row.execution_time is None else round(row.execution_time or SHORTEST, _DECIMALS),
+            allocated_resources=row.allocated_resources,
+            consumed_energy=row.consumed_energy,
+        )
+        for row in rows
+    ]
+
+
+def as_parquet(csv: bytes, users: bytes | None = None) -> bytes:
+    """A jobs.csv as Parquet, with the same columns, and one more where it is known who submitted the jobs.
+
+    Args:
+        csv: the jobs.csv.
+        users: who submitted each job, as JSON, or None.
+    """
     import pyarrow
     import pyarrow.csv
     import pyarrow.parquet
@@ -48,8 +83,16 @@ def as_parquet(csv: bytes) -> bytes:
         convert_options=pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False),
         read_options=pyarrow.csv.ReadOptions(use_threads=False),
     )
+    if users is not None:
+        known = msgspec.json.decode(users, type=dict[str, Any])
+        names = zip(table["workload_name"].to_pylist(), table["job_id"].to_pylist(), strict=True)
+        found = (known.get(f"{workload}!{job}") for workload, job in names)
+        texts = [None if user is None else msgspec.json.encode(user).decode() for user in found]
+        table = table.append_column(_USER, pyarrow.array(texts, pyarrow.string()))
     sink = io.BytesIO()
-    pyarrow.parquet.write_table(table, sink, use_dictionary=list(_REPEATED), write_statistics=False)
+    pyarrow.parquet.write_table(
+        table, sink, use_dictionary=[*_REPEATED, *([_USER] if users is not None else [])], write_statistics=False
+    )
     return sink.getvalue()
 
 
@@ -72,12 +115,41 @@ def jobs_in(folder: str) -> Iterator[JobRow]:
     return read_jobs(csv)
 
 
-def _of_parquet(path: str) -> Iterator[JobRow]:
+def users_in(folder: str) -> dict[str, Any] | None:
+    """Who submitted each job of a run, by its full name; None where that is not known.
+
+    Args:
+        folder: of the run.
+
+    Raises:
+        PackageMissing: the jobs are Parquet, and the package for that is missing.
+        OSError: they cannot be read.
+    """
+    parquet, plain = os.path.join(folder, PARQUET), os.path.join(folder, USERS)
+    if not os.path.isfile(parquet):
+        if not os.path.isfile(plain):
+            return None
+        with open(plain, "rb") as file:
+            return msgspec.json.decode(file.read(), type=dict[str, Any])
+    pyarrow_parquet = _reader(parquet)
+    schema = pyarrow_parquet.read_schema(parquet)
+    if _USER not in schema.names:
+        return None
+    table = pyarrow_parquet.read_table(parquet, columns=["workload_name", "job_id", _USER])
+    rows = zip(*(table[name].to_pylist() for name in ("workload_name", "job_id", _USER)), strict=True)
+    return {f"{workload}!{job}": msgspec.json.decode(user) for workload, job, user in rows if user is not None}
+
+
+def _reader(path: str) -> Any:
     try:
         import pyarrow.parquet
     except ImportError as error:
         raise PackageMissing(f"{path} needs pyarrow: pip install 'batprotocol[tables]'", name=error.name) from None
-    for batch in pyarrow.parquet.ParquetFile(path).iter_batches():
+    return pyarrow.parquet
+
+
+def _of_parquet(path: str) -> Iterator[JobRow]:
+    for batch in _reader(path).ParquetFile(path).iter_batches():
         for row in batch.to_pylist():
             yield _row(row)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 import msgspec
 
-from batprotocol.simulator.results import JobRow
+from batprotocol.simulator.results import JobRow, Metric
 from batprotocol.simulator.results.frames import arrow_table, pandas_frame, polars_frame
 from batprotocol.studies.outcomes import DONE, RECORDING, TRACEBACK
+from batprotocol.studies.runs import Measure
 from batprotocol.studies.store.jobs import jobs_in
 
 if TYPE_CHECKING:
@@ -35,9 +36,13 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         kind: why it failed (`exception`, `rule`, `deadlock`, `stopped`, `time`, `memory`, `died`, `scheduler`, `input`,
             `batsim`), or "".
         error: the same as a sentence, or "".
-        metrics: what it came to, by the names of `METRICS`, such as `mean_bounded_slowdown`; empty if it failed.
+        metrics: its results, by the names of `METRICS`, such as `mean_bounded_slowdown`; empty if it failed.
         seconds: of real time that it took.
         folder: where its files are: Batsim's results, and of one that failed `traceback.txt` and `recording.tar.xz`.
+        drawn: what its seed draws, of `workload`, `weeks`, `estimates` and `scheduler`.
+        is_model: whether its workload is drawn from a model; None where that is not known.
+        hosts: how many computation hosts there were; 0 where that is not known.
+        measure: how it was measured.
     """
 
     key: str
@@ -48,6 +53,10 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     metrics: Mapping[str, float] = {}
     seconds: float = 0.0
     folder: str = ""
+    drawn: tuple[str, ...] = ()
+    is_model: bool | None = None
+    hosts: int = 0
+    measure: Measure = Measure()
 
     def jobs(self) -> Iterator[JobRow]:
         """The rows of its jobs, read when they are wanted.
@@ -58,6 +67,19 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
             OSError: they cannot be read.
         """
         return jobs_in(self.folder)
+
+    @property
+    def own_metrics(self) -> tuple[Metric, ...]:
+        """The metrics that files of the study define, as tables show them."""
+        return tuple(
+            Metric(each.name, each.label, each.definition, each.unit, "", _better(each.better), "own")
+            for each in self.measure.own
+        )
+
+    @property
+    def tau(self) -> float | None:
+        """The bound of its bounded slowdowns in seconds, where the study gives one."""
+        return self.measure.settings.get("tau")
 
     @property
     def traceback(self) -> str:
@@ -77,6 +99,10 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     def flat(self) -> dict[str, Any]:
         """Its axes, state and metrics, as columns of a table have them."""
         return {**self.axes, "state": self.state, **self.metrics}
+
+
+def _better(text: str | None) -> Literal["less", "more"] | None:
+    return "less" if text == "less" else "more" if text == "more" else None
 
 
 class Rows(Sequence[Row]):
@@ -113,6 +139,19 @@ class Rows(Sequence[Row]):
     def where(self, **axes: Any) -> Rows:
         """The rows that have these values on these axes."""
         return Rows([row for row in self._rows if all(row.axes.get(name) == value for name, value in axes.items())])
+
+    def measured_as(self, found: Mapping[tuple[str, str], Mapping[str, float]]) -> Rows:
+        """The same rows with other metrics.
+
+        Args:
+            found: the metrics, by the keys of runs and measures; rows that are not in it stay as they are.
+        """
+        return Rows(
+            [
+                msgspec.structs.replace(row, metrics=found.get((row.key, row.measure.key), row.metrics))
+                for row in self._rows
+            ]
+        )
 
     @property
     def done(self) -> Rows:

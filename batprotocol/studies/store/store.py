@@ -11,29 +11,30 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from batprotocol.errors import StudyError
 from batprotocol.files import naming
 from batprotocol.studies.outcomes import DONE, TRACEBACK, Outcome
-from batprotocol.studies.runs import FORMAT, Run, version
+from batprotocol.studies.runs import FORMAT, Measure, Run, version
 from batprotocol.studies.store.index import NAME, Entry, Index
-from batprotocol.studies.store.jobs import CSV, PARQUET, as_parquet, can_write_parquet
+from batprotocol.studies.store.jobs import CSV, PARQUET, USERS, as_parquet, can_write_parquet
 from batprotocol.studies.store.rows import Row, Rows
 
 with suppress(ImportError):  # where it is missing, what others have left is not taken away
     from fcntl import LOCK_EX, LOCK_NB, flock
 
-__all__ = ["Store"]
+__all__ = ["Store", "key_of"]
 
 _RUNS: Final = "runs"
 _UNFINISHED: Final = "unfinished"
 _RUN: Final = "run.json"
+_USUAL: Final = Measure()
 
 
 class Store:
@@ -109,9 +110,16 @@ class Store:
         gone = known.keys() - there
         if gone:
             self._index.drop(gone)
-        found = [entry for entry in map(self._read, sorted(there - known.keys())) if entry is not None]
-        if found:
-            self._index.add(found)
+        self._take(found for found in map(self._read, sorted(there - known.keys())) if found is not None)
+
+    def _take(self, found: Iterable[_Known]) -> None:
+        """Let the index have these runs."""
+        known = list(found)
+        if known:
+            self._index.add([each.entry for each in known])
+            measures = {key: how for each in known for key, how in each.measures.items()}
+            measured = [(each.entry.key, key, each.metrics[key]) for each in known for key in each.metrics]
+            self._index.add_measured(measured, measures)
 
     def _folders(self) -> Iterator[str]:
         """The keys of the runs that have a folder."""
@@ -120,15 +128,20 @@ class Store:
             with suppress(NotADirectoryError):
                 yield from os.listdir(os.path.join(parent, name))
 
-    def _read(self, key: str) -> Entry | None:
+    def _read(self, key: str) -> _Known | None:
         """What the folder of a run says of it; None if that cannot be read, and it is as if it were not there."""
         try:
             with open(os.path.join(self.folder(key), _RUN), "rb") as file:
                 found: Any = msgspec.json.decode(file.read())
-            if found["format"] != FORMAT or found["key"] != key:
+            if found["format"] not in (1, FORMAT) or found["key"] != key:
                 raise ValueError
-            state, kind, error = found["state"], found["kind"], found["error"]
-            return Entry(key, state, kind, error, found["axes"], found["metrics"], seconds=0.0)
+            entry = Entry(
+                key, found["state"], found["kind"], found["error"], found["axes"], found.get("facts", {}), 0.0
+            )
+            if found["format"] == 1:
+                return _Known(entry, {"": found["metrics"]}, {})
+            metrics = {each["measure"]: each["metrics"] for each in found["measured"]}
+            return _Known(entry, metrics, {each["measure"]: each["how"] for each in found["measured"]})
         except (OSError, ValueError, KeyError, TypeError, msgspec.DecodeError):
             return None
 
@@ -146,34 +159,56 @@ class Store:
 
     def want(self, runs: Sequence[Run]) -> None:
         """From now on, a study wants these runs: `rows` gives them, in the place of others on the same axes."""
-        self._index.want([(run.axes, run.key) for run in runs])
+        keys: dict[int, str] = {}
+        self._index.want([(run.axes, run.key, key_of(run.measure, keys)) for run in runs])
 
-    def add(self, found: Iterable[tuple[Run, Outcome]]) -> None:
-        """Keep what came of runs. A run that is there already stays, unless it failed.
+    def add(self, found: Iterable[tuple[Run, Outcome]], measures: Mapping[str, Measure]) -> None:
+        """Keep the results of runs. A run that is there already stays, unless it failed.
+
+        Args:
+            found: the runs, and how they ended.
+            measures: how they were measured, by the keys that outcomes have.
 
         Raises:
             OSError: it cannot be written; what was there before is.
             StudyError: the index cannot be written.
         """
-        entries = []
+        known = []
+        described = {key: msgspec.to_builtins(each) for key, each in measures.items()}
         for run, outcome in found:
-            if self._put(run, outcome):
-                told = (outcome.state, outcome.kind, outcome.error, dict(run.axes), dict(outcome.metrics))
-                entries.append(Entry(run.key, *told, outcome.seconds))
+            facts = {"drawn": list(run.drawn), "model": run.is_model, "hosts": outcome.hosts}
+            entry = Entry(run.key, outcome.state, outcome.kind, outcome.error, dict(run.axes), facts, outcome.seconds)
+            how = {key: described[key] for key in outcome.measured}
+            own = _Known(entry, outcome.measured, how)
+            if self._put(run, outcome, own):
+                known.append(own)
             else:
                 other = self._read(run.key)
-                entries += [other] if other is not None else []
-        if entries:
-            self._index.add(entries)
+                known += [other] if other is not None else []
+        self._take(known)
 
-    def _put(self, run: Run, outcome: Outcome) -> bool:
+    def add_measured(self, found: Iterable[tuple[str, Measure, Mapping[str, float]]]) -> None:
+        """Keep how runs that are there were measured otherwise.
+
+        Raises:
+            StudyError: the index cannot be written.
+        """
+        rows = [(key, measure.key, measure, metrics) for key, measure, metrics in found]
+        measures = {key: msgspec.to_builtins(measure) for _, key, measure, _ in rows}
+        self._index.add_measured([(key, measure, metrics) for key, measure, _, metrics in rows], measures)
+
+    def measured(self) -> set[tuple[str, str]]:
+        """Which runs have been measured how, by their keys."""
+        return set(self._index.measured())
+
+    def _put(self, run: Run, outcome: Outcome, known: _Known) -> bool:
         """The folder of a run; whether there was none that is as good."""
         made = os.path.join(self._unfinished, run.key)
         with suppress(FileNotFoundError):
             shutil.rmtree(made)
         os.mkdir(made)
         try:
-            for name, data in self._files(run, outcome).items():
+            for name, data in self._files(run, outcome, known).items():
                 path = os.path.join(made, name)
                 with naming(path), open(path, "wb") as file:
                     file.write(data)
@@ -182,10 +217,10 @@ class Store:
             shutil.rmtree(made, ignore_errors=True)
             raise
 
-    def _files(self, run: Run, outcome: Outcome) -> dict[str, bytes]:
+    def _files(self, run: Run, outcome: Outcome, known: _Known) -> dict[str, bytes]:
         files = dict(outcome.files)
         if self._parquet and CSV in files and outcome.state == DONE:
-            files[PARQUET] = as_parquet(files.pop(CSV))
+            files[PARQUET] = as_parquet(files.pop(CSV), files.pop(USERS, None))
         if outcome.traceback:
             files[TRACEBACK] = outcome.traceback.encode("utf-8", "backslashreplace")
         described = {
@@ -197,7 +232,11 @@ class Store:
             "state": outcome.state,
             "kind": outcome.kind,
             "error": outcome.error,
-            "metrics": outcome.metrics,
+            "facts": known.entry.facts,
+            "measured": [
+                {"measure": key, "how": known.measures[key], "metrics": metrics}
+                for key, metrics in known.metrics.items()
+            ],
         }
         files[_RUN] = json.dumps(described, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
         return files
@@ -214,7 +253,7 @@ class Store:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                     raise
             before = self._read(key)
-            if before is not None and before.state == DONE:
+            if before is not None and before.entry.state == DONE:
                 shutil.rmtree(made)
                 return False
             with suppress(FileNotFoundError):  # another program may be as fast
@@ -225,20 +264,65 @@ class Store:
         """The rows of the runs that are there.
 
         Args:
-            all: also those that no study wants any more, because a scheduler has changed since, for example.
+            all: also those that no study wants any more, because a scheduler has changed since, for example. A run is
+                there once for each way in which it was measured.
         """
-        entries = self._index.entries(wanted=not all)
-        return Rows([Row(**entry._asdict(), folder=self.folder(entry.key)) for entry in entries])
+        entries, metrics, measures = self._index.entries(), self._index.measured(), self._measures()
+        if not all:
+            return Rows(
+                [
+                    self._row(entries[each.key]._replace(axes=json.loads(each.axes)), each.measure, metrics, measures)
+                    for each in self._index.wanted()
+                    if each.key in entries
+                ]
+            )
+        ways: dict[str, list[str]] = {}
+        for key, measure in metrics:
+            ways.setdefault(key, []).append(measure)
+        return Rows(
+            [
+                self._row(entry, measure, metrics, measures)
+                for key, entry in entries.items()
+                for measure in ways.get(key, [""])
+            ]
+        )
 
     def rows_of(self, runs: Sequence[Run]) -> Rows:
         """The rows of these runs, of those that are there; in the order and with the axes that they have here."""
-        known = {entry.key: entry for entry in self._index.entries(wanted=False)}
-        return Rows(
-            [
-                Row(**known[run.key]._replace(axes=dict(run.axes))._asdict(), folder=self.folder(run.key))
-                for run in runs
-                if run.key in known
-            ]
+        known, metrics = self._index.entries(), self._index.measured({run.key for run in runs})
+        keys: dict[int, str] = {}
+        found = []
+        for run in runs:
+            if run.key in known:
+                key = key_of(run.measure, keys)
+                entry = known[run.key]._replace(axes=dict(run.axes))
+                found.append(self._row(entry, key, metrics, {key: run.measure}))
+        return Rows(found)
+
+    def _measures(self) -> dict[str, Measure]:
+        return {key: msgspec.convert(told, Measure) for key, told in self._index.measures().items()}
+
+    def _row(
+        self,
+        entry: Entry,
+        measure: str,
+        metrics: Mapping[tuple[str, str], Mapping[str, float]],
+        measures: Mapping[str, Measure],
+    ) -> Row:
+        facts = entry.facts
+        return Row(
+            key=entry.key,
+            axes=entry.axes,
+            state=entry.state,
+            kind=entry.kind,
+            error=entry.error,
+            metrics=metrics.get((entry.key, measure), {}),
+            seconds=entry.seconds,
+            folder=self.folder(entry.key),
+            drawn=tuple(facts.get("drawn", ())),
+            is_model=facts.get("model"),
+            hosts=facts.get("hosts", 0),
+            measure=measures.get(measure, _USUAL),
         )
 
     def merge(self, other: Store) -> int:
@@ -249,7 +333,11 @@ class Store:
         """
         count = 0
         here = self._index.keys()
-        for entry in other._index.entries(wanted=False):
+        metrics, measures = other._index.measured(), other._index.measures()
+        ways: dict[str, dict[str, Mapping[str, float]]] = {}
+        for (key, measure), values in metrics.items():
+            ways.setdefault(key, {})[measure] = values
+        for entry in other._index.entries().values():
             state = here.get(entry.key)
             if state is not None and (state == DONE or entry.state != DONE):
                 continue
@@ -257,7 +345,8 @@ class Store:
             try:
                 shutil.copytree(other.folder(entry.key), made)
                 if self._settle(made, entry.key):
-                    self._index.add([entry])
+                    own = ways.get(entry.key, {})
+                    self._take([_Known(entry, own, {key: measures[key] for key in own if key in measures})])
                     count += 1
             finally:
                 shutil.rmtree(made, ignore_errors=True)
@@ -280,6 +369,22 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class _Known(NamedTuple):
+    """A run as it is kept: its metrics by the keys of measures, and what these are."""
+
+    entry: Entry
+    metrics: Mapping[str, Mapping[str, float]]
+    measures: Mapping[str, Any]
+
+
+def key_of(measure: Measure, keys: dict[int, str]) -> str:
+    """The key of a measure, computed once: the runs of a study share a few."""
+    found = keys.get(id(measure))
+    if found is None:
+        found = keys[id(measure)] = measure.key
+    return found
 
 
 def _locked(folder: str) -> int | None:

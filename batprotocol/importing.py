@@ -1,0 +1,92 @@
+"""Files of users as modules: those with schedulers, and those with metrics.
+
+It must not know what is in a file, nor what it is wanted for.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+__all__ = ["DEPENDENCIES", "ImportFault", "module_in"]
+
+DEPENDENCIES: Final = frozenset(
+    [
+        "batprotocol",
+        "click",
+        "cloudpickle",
+        "distributed",
+        "flatbuffers",
+        "gymnasium",
+        "intervaltree",
+        "lz4",
+        "matplotlib",
+        "mcap",
+        "msgspec",
+        "mypy_extensions",
+        "numpy",
+        "paho",
+        "pandas",
+        "perfetto",
+        "polars",
+        "procset",
+        "psycopg",
+        "pyarrow",
+        "re2",
+        "redis",
+        "rich",
+        "sortedcontainers",
+        "sqlalchemy",
+        "yaml",
+        "zmq",
+        "zstandard",
+    ]
+)
+"""What this library imports: no file of a user can be called like that."""
+
+_LOADED: set[ModuleType] = set()
+"""The files that were loaded: the next one may have the same name."""
+
+
+class ImportFault(Exception):
+    """A file cannot be a module. What the file itself raises is passed on as it is."""
+
+
+def module_in(path: str) -> ModuleType:
+    """Run a file as a module. As for a script, the files beside it can be imported.
+
+    Args:
+        path: of a file that exists.
+
+    Raises:
+        ImportFault: it would hide another module, or it is no Python file.
+        Exception: whatever the file raises.
+    """
+    name = Path(path).stem
+    if name in DEPENDENCIES or _is_taken(name, path):
+        # Each import of that module would give this file from now on.
+        raise ImportFault(f"{path!r} would hide the module {name} of Python or of this library; rename the file")
+    folder = os.path.dirname(os.path.abspath(path))
+    if folder not in sys.path[:1]:
+        # As that of a script, it stays: what the file imports in its methods is looked for when they are called.
+        sys.path.insert(0, folder)
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportFault(f"{path!r} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    _LOADED.add(module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _is_taken(name: str, path: str) -> bool:
+    """Whether another file than this one was already imported by this name, other than by `module_in`."""
+    if name not in sys.modules or sys.modules[name] in _LOADED:
+        return False
+    file = getattr(sys.modules[name], "__file__", None)
+    return file is None or not os.path.exists(file) or not os.path.samefile(file, path)

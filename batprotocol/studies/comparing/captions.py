@@ -1,0 +1,125 @@
+"""What a table of results says below its cells: what the means are over, and what the numbers cannot show.
+
+It must not know how means and intervals are computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from batprotocol.simulator.results.steadiness import CONSEQUENCE, WAITING, grows
+from batprotocol.studies.comparing.rows import ResultRow, label
+
+__all__ = ["draws_sentence", "load_note", "notes_of", "pooled_sentence", "runs_sentence"]
+
+_ROUGH: Final = 5
+"""Up to so many draws, intervals are rough."""
+_SEEDS: Final = {
+    ("workload",): "{} of the workload",
+    ("weeks",): "{} of the weeks of {log}",
+    ("estimates",): "{} of the estimates, {log}",
+    ("weeks", "estimates"): "{} of the weeks and the estimates of {log}",
+    ("scheduler",): "{} of the scheduler's own chance, {workload}",
+    ("workload", "scheduler"): "{} of the workload and of the scheduler's own chance",
+    ("weeks", "scheduler"): "{} of the weeks of {log} and of the scheduler's own chance",
+    ("estimates", "scheduler"): "{} of the estimates and of the scheduler's own chance, {log}",
+    ("weeks", "estimates", "scheduler"): "{} of the weeks, the estimates and the scheduler's own chance, {log}",
+}
+"""What seeds draw, by what rows say that they do."""
+_PLURALS: Final = ("load", "log", "platform", "scheduler", "seed", "workload")
+_NOT_REDRAWN: Final = ({"estimates"}, {"scheduler"}, {"estimates", "scheduler"})
+
+
+def draws_sentence(rows: Sequence[ResultRow], draws: Sequence[str], counts: Sequence[int]) -> str:
+    """What is drawn, and how many of it: `10 draws of the estimates, one log`.
+
+    Args:
+        rows: the rows of the table.
+        draws: the axes that repeat a measurement.
+        counts: how many draws the cells have.
+    """
+    many = _range(counts)
+    if draws != ("seed",):
+        return f"{many} windows of {_many(rows, 'workload', 'log')}" if draws else "single runs"
+    found = _drawn(rows)
+    if len(found) == 1 and found[0] in _SEEDS:
+        words = {"log": _many(rows, "workload", "log"), "workload": _many(rows, "workload", "workload")}
+        return _SEEDS[found[0]].format(f"{many} {'draw' if many == '1' else 'draws'}", **words)
+    return f"{many} {'seed' if many == '1' else 'seeds'}"
+
+
+def pooled_sentence(over: Mapping[str, int]) -> str:
+    """Over which values each draw is averaged, or ""."""
+    return f", each the mean over {_times(over)}" if over else ""
+
+
+def _times(over: Mapping[str, int]) -> str:
+    """`3 loads x 2 values of off`."""
+    many = [f"{count:,} {axis}s" if axis in _PLURALS else f"{count:,} values of {axis}" for axis, count in over.items()]
+    return " x ".join(many)
+
+
+def runs_sentence(axes: Mapping[str, Sequence[str]], shown: Iterable[str | None]) -> str:
+    """Over which axes runs are mixed, or ""."""
+    many = {axis: len(labels) for axis, labels in axes.items() if len(labels) > 1 and axis not in set(shown)}
+    return f"runs of {_times(many)}" if many else ""
+
+
+def notes_of(rows: Sequence[ResultRow], draws: Sequence[str], counts: Sequence[int]) -> list[str]:
+    """What to know before these means are used, as sentences."""
+    notes = []
+    few = [count for count in counts if count]
+    if few and max(few) < 2:
+        notes.append("n = 1: one draw a cell has no interval, and no row is the best; repeat with several seeds")
+    elif few and min(few) < 3:
+        notes.append("cells with fewer than 3 draws have no interval")
+    if any(3 <= count <= _ROUGH for count in few):
+        notes.append(f"intervals of 3 to {_ROUGH} draws are rough: take 10 or more")
+    drawn = _drawn(rows)
+    if draws == ("seed",) and len(few) and max(few) > 1 and any(set(each) in _NOT_REDRAWN for each in drawn):
+        notes.append("the seeds do not redraw the workload: intervals do not say what another workload would give")
+    note = load_note(rows)
+    return [*notes, note] if note else notes
+
+
+def load_note(rows: Iterable[ResultRow]) -> str:
+    """That some results hang on the length of the workload, or ""."""
+    known = [row.metrics for row in rows if "offered_load" in row.metrics or "waiting_at_end" in row.metrics]
+    above = [each["offered_load"] for each in known if each.get("offered_load", 0.0) > 1]
+    growing = [each for each in known if _grows(each)]
+    reasons = []
+    if above:
+        reasons.append(f"in {len(above):,} of {len(known):,} runs the offered load is above 1 (up to {max(above):.3g})")
+    if growing:
+        reasons.append(
+            f"in {len(growing):,} of {len(known):,} runs more than {WAITING:.0%} of the jobs wait at the end"
+        )
+    if not reasons:
+        return ""
+    return f"{'; '.join(reasons)}: {CONSEQUENCE}"
+
+
+def _grows(metrics: Mapping[str, float]) -> bool:
+    """Whether the queue grew to the end."""
+    jobs = metrics.get("nb_jobs", 0.0)
+    return grows(metrics.get("waiting_at_end", 0.0) * jobs, jobs)
+
+
+def _drawn(rows: Iterable[ResultRow]) -> list[tuple[str, ...]]:
+    """What the seeds of the rows draw, each once, where rows say so; what is drawn in no run is left out."""
+    found = dict.fromkeys(tuple(getattr(row, "drawn", ())) for row in rows if row.metrics)
+    return [each for each in found if each]
+
+
+def _many(rows: Iterable[ResultRow], axis: str, word: str) -> str:
+    """`one log`, or `3 logs`."""
+    count = len({label(row.axes.get(axis)) for row in rows})
+    return f"one {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def _range(counts: Sequence[int]) -> str:
+    known = [count for count in counts if count]
+    if not known:
+        return "0"
+    return f"{known[0]:,}" if min(known) == max(known) else f"{min(known):,} to {max(known):,}"

@@ -1,0 +1,205 @@
+"""What the cells of a table are computed of: the runs of each, by what was drawn, and pairs of runs of two cells.
+
+What was drawn by chance (seeds, or windows of a log) is what repeats a measurement. What was chosen (loads, platforms)
+is not: where a cell pools it, each draw counts once, with the mean over what is pooled.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from batprotocol.studies.comparing.rows import ResultRow, label
+
+__all__ = ["DRAWS", "Groups", "Sample", "draws_of"]
+
+DRAWS: Final = ("seed", "jobs", "time")
+"""The axes whose values are drawn, if nothing else is given: windows of a log are, where they are apart."""
+_WINDOWS: Final = ("jobs", "time")
+_WINDOW: Final = re.compile(r"([0-9.]+)-([0-9.]*)")
+
+
+class Sample(NamedTuple):
+    """The values of a cell.
+
+    Args:
+        values: one for each draw: the mean over what is pooled in it.
+        runs: how many runs, or pairs of runs, they are made of.
+        missing: how many runs or pairs have failed or are not there.
+    """
+
+    values: list[float]
+    runs: int
+    missing: int
+
+    @property
+    def mean(self) -> float | None:
+        """The mean over the draws; None without any."""
+        return math.fsum(self.values) / len(self.values) if self.values else None
+
+
+class _Result(NamedTuple):
+    """A value of a run; `run` names it, where it has a name: several seeds may stand for one and the same run."""
+
+    run: Hashable
+    value: float | None
+
+
+def draws_of(axes: Mapping[str, Sequence[str]], names: Iterable[str], taken: Iterable[str | None]) -> tuple[str, ...]:
+    """The axes that repeat what a cell measures.
+
+    Windows of a log that are apart come first: within one of them, seeds are averaged, as they share its jobs.
+
+    Args:
+        axes: all axes of the results, with their labels.
+        names: the axes whose values may have been drawn.
+        taken: the axes of the rows and columns.
+
+    >>> draws_of({"seed": ["0", "1"], "jobs": ["0-99", "100-199"]}, DRAWS, ["scheduler"])
+    ('jobs',)
+    >>> draws_of({"seed": ["0", "1"], "jobs": ["100", "1000"]}, DRAWS, ["scheduler"])
+    ('seed',)
+    """
+    free = [name for name in names if name in axes and name not in set(taken)]
+    windows = tuple(name for name in free if name in _WINDOWS and len(axes[name]) > 1 and _are_apart(axes[name]))
+    return windows or tuple(name for name in free if name not in _WINDOWS)
+
+
+def _are_apart(labels: Sequence[str]) -> bool:
+    """Whether these are intervals of which no two have anything in common."""
+    found = []
+    for each in labels:
+        match = _WINDOW.fullmatch(each)
+        if match is None:
+            return False
+        try:
+            found.append((float(match[1]), float(match[2]) if match[2] else math.inf))
+        except ValueError:
+            return False
+    found.sort()
+    return all(before[1] <= after[0] for before, after in itertools.pairwise(found))
+
+
+class Groups:
+    """The rows by the cells that they belong to.
+
+    Args:
+        results: the rows.
+        rows: the axis of the table's rows.
+        columns: that of its columns, or None.
+        draws: the axes that repeat a measurement, see `draws_of`.
+    """
+
+    def __init__(self, results: Iterable[ResultRow], rows: str, columns: str | None, draws: tuple[str, ...]) -> None:
+        self._draws = draws
+        self._cells: dict[tuple[str, str | None], list[tuple[dict[str, str], ResultRow]]] = {}
+        for result in results:
+            column = None if columns is None else label(result.axes.get(columns))
+            rest = {axis: label(value) for axis, value in result.axes.items() if axis not in (rows, columns)}
+            self._cells.setdefault((label(result.axes.get(rows)), column), []).append((rest, result))
+
+    def rows(self, row: str, column: str | None) -> list[ResultRow]:
+        """The rows of a cell."""
+        return [result for _, result in self._cells.get((row, column), ())]
+
+    def values(self, row: str, column: str | None, metric: str) -> Sample:
+        """The values of a cell."""
+        draws: dict[tuple[str, ...], dict[tuple[str, ...], _Result]] = {}
+        for rest, result in self._cells.get((row, column), ()):
+            place = tuple(sorted(f"{axis}={each}" for axis, each in rest.items()))
+            draws.setdefault(self._draw(rest), {})[place] = _result(result, metric)
+        return _sample([list(found.values()) for found in draws.values()])
+
+    def differences(self, row: str, other: str, column: str | None, metric: str) -> Sample:
+        """From each run of a cell, the run of another row is subtracted that is alike on all axes that both have.
+
+        Where all runs of a cell have one value on an axis, and all of the other another one, that belongs to the rows:
+        rows by a parameter of one scheduler can be compared with another scheduler, which has no such parameter.
+        """
+        ones, others = self._cells.get((row, column), []), self._cells.get((other, column), [])
+        on, on_others = (_labels(found) for found in (ones, others))
+        common = [
+            axis
+            for axis in sorted(on.keys() & on_others.keys())
+            if axis in self._draws or len(on[axis] | on_others[axis]) != 2 or on[axis] & on_others[axis]
+        ]
+        one, another = (_by_place(found, common, metric) for found in (ones, others))
+        draws: dict[tuple[str, ...], list[_Result]] = {}
+        for place in dict.fromkeys([*one, *another]):
+            first, second = one.get(place), another.get(place)
+            values = [each.value for each in (first, second) if each is not None and each.value is not None]
+            difference = values[0] - values[1] if len(values) == 2 else None
+            runs = (
+                None if first is None or second is None or None in (first.run, second.run) else (first.run, second.run)
+            )
+            draw = self._draw(dict(zip(common, place, strict=True)))
+            draws.setdefault(draw, []).append(_Result(runs, difference))
+        return _sample(list(draws.values()))
+
+    def are_equal(self, row: str, other: str, columns: Iterable[str | None], metric: str) -> bool:
+        """Whether two rows have the same value in each run of all columns, of two pairs at least."""
+        pairs = 0
+        for column in columns:
+            found = self.differences(row, other, column, metric)
+            if found.missing or any(found.values):
+                return False
+            pairs += found.runs
+        return pairs > 1
+
+    def _draw(self, rest: Mapping[str, str]) -> tuple[str, ...]:
+        return tuple(rest.get(axis, "") for axis in self._draws)
+
+
+def _labels(found: Iterable[tuple[dict[str, str], ResultRow]]) -> dict[str, set[str]]:
+    """The labels that some rows have on each axis."""
+    labels: dict[str, set[str]] = {}
+    for rest, _ in found:
+        for axis, each in rest.items():
+            labels.setdefault(axis, set()).add(each)
+    return labels
+
+
+def _by_place(
+    found: Iterable[tuple[dict[str, str], ResultRow]], axes: Sequence[str], metric: str
+) -> dict[tuple[str, ...], _Result]:
+    """The values by where they are on some axes: means, where rows differ on others only."""
+    values: dict[tuple[str, ...], dict[tuple[str, ...], _Result]] = {}
+    for rest, result in found:
+        whole = tuple(sorted(f"{axis}={each}" for axis, each in rest.items()))
+        values.setdefault(tuple(rest.get(axis, "") for axis in axes), {})[whole] = _result(result, metric)
+    return {place: _mean(list(results.values())) for place, results in values.items()}
+
+
+def _mean(results: Sequence[_Result]) -> _Result:
+    """The mean of some runs as one; None where one of them is missing."""
+    if len(results) == 1:
+        return results[0]
+    values = [each.value for each in results if each.value is not None]
+    runs = tuple(each.run for each in results)
+    complete = len(values) == len(results)
+    return _Result(None if None in runs else runs, math.fsum(values) / len(values) if complete else None)
+
+
+def _result(result: ResultRow, metric: str) -> _Result:
+    value = result.metrics.get(metric)
+    return _Result(getattr(result, "key", None), value if value is not None and math.isfinite(value) else None)
+
+
+def _sample(draws: Iterable[Sequence[_Result]]) -> Sample:
+    """A value for each draw. Draws that are made of the same runs are one."""
+    values: list[float] = []
+    seen: set[Hashable] = set()
+    count = missing = 0
+    for results in draws:
+        known = [each for each in results if each.value is not None]
+        missing += len(results) - len(known)
+        runs = tuple((each.run, each.value) for each in known)
+        if not known or (runs in seen and all(each.run is not None for each in known)):
+            continue
+        seen.add(runs)
+        count += len(known)
+        values.append(math.fsum(each.value for each in known if each.value is not None) / len(known))
+    return Sample(values, count, missing)

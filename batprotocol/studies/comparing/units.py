@@ -1,0 +1,70 @@
+"""Units in which numbers are shown: those that are asked for, and prefixes that leave few digits of joules.
+
+What is kept and written as CSV or JSON stays in the unit of the metric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from batprotocol.errors import InputError, shown
+from batprotocol.simulator import Metric
+
+__all__ = ["UNITS", "in_unit", "usual_unit"]
+
+UNITS: Final = {
+    "J": {
+        "J": 1.0,
+        "kJ": 1e3,
+        "MJ": 1e6,
+        "GJ": 1e9,
+        "TJ": 1e12,
+        "Wh": 3.6e3,
+        "kWh": 3.6e6,
+        "MWh": 3.6e9,
+        "GWh": 3.6e12,
+    },
+    "s": {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0},
+}
+"""For the unit of a metric, how much each unit is that it can be shown in."""
+_PREFIXED: Final = ("TJ", "GJ", "MJ", "kJ")
+
+
+def in_unit(metric: Metric, unit: str) -> tuple[Metric, float]:
+    """A metric in another unit, and what its numbers are divided by.
+
+    Args:
+        metric: the metric.
+        unit: one of `UNITS`, such as `kWh` or `h`.
+
+    Raises:
+        InputError: the metric has no such unit.
+
+    >>> from batprotocol.simulator import METRICS
+    >>> metric, divisor = in_unit(METRICS["mean_waiting_time"], "h")
+    >>> metric.label_with_unit, divisor
+    ('mean waiting time [h]', 3600.0)
+    """
+    known = UNITS.get(metric.unit, {})
+    if unit not in known:
+        hint = f"expected {', '.join(known)}" if known else "it has one unit only"
+        raise InputError(f"{metric.label_with_unit} cannot be shown in {shown(unit)}: {hint}")
+    return msgspec.structs.replace(metric, unit=unit), known[unit]
+
+
+def usual_unit(metric: Metric, values: Iterable[float | None]) -> tuple[Metric, float]:
+    """A metric in the unit that leaves few digits of joules, and what its numbers are divided by.
+
+    >>> from batprotocol.simulator import METRICS
+    >>> usual_unit(METRICS["consumed_joules"], [3.2e9, 1.5e9])[0].label_with_unit
+    'energy [GJ]'
+    """
+    if metric.unit == "J":
+        most = max((abs(value) for value in values if value is not None), default=0.0)
+        for unit in _PREFIXED:
+            if most >= UNITS["J"][unit]:
+                return in_unit(metric, unit)
+    return metric, 1.0

@@ -1,0 +1,142 @@
+"""How runs are measured: as they end, or later, from what is kept of them. Nothing runs again for that.
+
+It must not know of studies, nor where runs are kept: a folder has all that it needs.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from batprotocol.errors import InputError
+from batprotocol.simulator import JobRow, OwnMetric, load_metric, measured, read_energy
+from batprotocol.studies.files import Files
+from batprotocol.studies.outcomes import DONE
+from batprotocol.studies.runs import Measure, OwnMetricFile
+from batprotocol.studies.store.jobs import jobs_in, users_in
+from batprotocol.studies.store.rows import Rows
+
+__all__ = ["ENERGY", "FUNCTION", "Measurable", "measure_again", "measures_of", "with_metrics"]
+
+FUNCTION: Final = "batprotocol.studies.measuring:measure_again"
+"""The function that engines call to measure runs that are kept."""
+ENERGY: Final = "consumed_energy.csv"
+_TOTALS: Final = "schedule.json"
+
+
+class Measurable(msgspec.Struct, frozen=True, kw_only=True):
+    """All that metrics are computed of.
+
+    Args:
+        rows: the jobs, with the six decimals of a jobs.csv.
+        hosts: how many computation hosts there were.
+        users: who submitted each job, by its full name; None where that is not known.
+        consumed_joules: the energy of all hosts; None where it was not measured.
+        energy: the energy of all hosts since time 0, in joules, over time; None where it was not measured.
+    """
+
+    rows: Sequence[JobRow]
+    hosts: int
+    users: Mapping[str, Any] | None = None
+    consumed_joules: float | None = None
+    energy: Sequence[tuple[float, float]] | None = None
+
+    def metrics(self, measure: Measure, roots: Mapping[str, str], more: Sequence[OwnMetric] = ()) -> dict[str, float]:
+        """The metrics by their names; what is not known is not in it.
+
+        Args:
+            measure: how they are computed.
+            roots: the folders of the files that define metrics, by their digests.
+            more: metrics of one's own that are there already.
+
+        Raises:
+            InputError: a metric of a file cannot be computed.
+        """
+        settings: Any = dict(measure.settings)
+        own = [*(load_metric(os.path.join(roots[each.files], each.target)) for each in measure.own), *more]
+        found = measured(
+            self.rows,
+            self.hosts,
+            users=self.users,
+            consumed_joules=self.consumed_joules,
+            energy=self.energy,
+            own=own,
+            **settings,
+        )
+        return {name: value for name, value in found.flat().items() if not math.isnan(value)}
+
+
+def measures_of(what: Measurable, measures: Iterable[Measure], roots: Mapping[str, str]) -> dict[str, dict[str, float]]:
+    """The metrics of each way to measure, by its key."""
+    return {each.key: what.metrics(each, roots) for each in measures}
+
+
+def measure_again(
+    argument: tuple[str, int, tuple[Measure, ...]], shared: Mapping[str, Files], scratch: str
+) -> dict[str, dict[str, float]] | str:
+    """Measure a run that is kept.
+
+    Args:
+        argument: the folder of the run, how many hosts it had, and how it is measured.
+        shared: the files that define metrics, by their digests.
+        scratch: an empty folder.
+
+    Returns:
+        The metrics by the keys of the measures; or why there are none, as a sentence.
+    """
+    folder, hosts, measures = argument
+    try:
+        roots = {
+            digest: files.located(os.path.join(os.path.dirname(scratch), "files")) for digest, files in shared.items()
+        }
+        return measures_of(_kept(folder, hosts), measures, roots)
+    except (InputError, OSError) as error:
+        return str(error)
+
+
+def with_metrics(rows: Rows, own: Sequence[OwnMetric]) -> Rows:
+    """The same rows with more metrics, computed of what is kept of each run, in the time that it was measured in.
+
+    Args:
+        rows: the rows of a study or a store.
+        own: metrics of one's own, see `batprotocol.simulator.metric`.
+
+    Raises:
+        InputError: a metric cannot be computed.
+        StudyError: a run has no jobs.
+        OSError: its files cannot be read.
+    """
+    if not own:
+        return rows
+    about = [
+        OwnMetricFile(each.target, "", each.name, each.label, each.definition, each.unit, each.better) for each in own
+    ]
+    found = []
+    for row in rows:
+        measure = Measure(row.measure.settings, (*row.measure.own, *about))
+        metrics = row.metrics
+        if row.state == DONE:
+            what = _kept(row.folder, row.hosts)
+            metrics = {**metrics, **what.metrics(Measure(row.measure.settings), {}, own)}
+        found.append(msgspec.structs.replace(row, metrics=metrics, measure=measure))
+    return Rows(found)
+
+
+def _kept(folder: str, hosts: int) -> Measurable:
+    """What a folder has of a run."""
+    path = os.path.join(folder, ENERGY)
+    joules = None
+    if os.path.isfile(path):
+        with open(os.path.join(folder, _TOTALS), "rb") as file:
+            joules = float(msgspec.json.decode(file.read().replace(b"-nan", b"null"))["consumed_joules"])
+    return Measurable(
+        rows=tuple(jobs_in(folder)),
+        hosts=hosts,
+        users=users_in(folder),
+        consumed_joules=joules,
+        energy=None if joules is None else tuple(read_energy(path)),
+    )
