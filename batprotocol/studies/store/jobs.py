@@ -18,7 +18,6 @@ from batprotocol.errors import PackageMissing, StudyError
 from batprotocol.model import FinalJobState
 from batprotocol.simulator.results import JobRow, read_jobs
 from batprotocol.simulator.results.frames import JOB_KINDS
-from batprotocol.simulator.results.observing import SHORTEST
 
 __all__ = ["CSV", "PARQUET", "USERS", "as_parquet", "can_write_parquet", "jobs_in", "rounded", "users_in"]
 
@@ -52,15 +51,19 @@ def rounded(rows: Iterable[JobRow]) -> list[JobRow]:
             profile=row.profile,
             submission_time=round(row.submission_time, _DECIMALS),
             requested_number_of_resources=row.requested_number_of_resources,
-            requested_time=row.requested_time,
+            requested_time=_rounded(row.requested_time),
             final_state=row.final_state,
-            starting_time=None if row.starting_time is None else round(row.starting_time, _DECIMALS),
-            execution_time=None if row.execution_time is None else round(row.execution_time or SHORTEST, _DECIMALS),
+            starting_time=_rounded(row.starting_time),
+            execution_time=_rounded(row.shown_execution_time),
             allocated_resources=row.allocated_resources,
-            consumed_energy=row.consumed_energy,
+            consumed_energy=_rounded(row.consumed_energy),
         )
         for row in rows
     ]
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, _DECIMALS)
 
 
 def as_parquet(csv: bytes, users: bytes | None = None) -> bytes:
