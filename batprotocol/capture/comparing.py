@@ -18,7 +18,7 @@ from batprotocol.capture.meaning import TOLERANCE, Difference, Meaning, differen
 from batprotocol.model import Direction, EDCHelloEvent, SimulationBeginsEvent
 from batprotocol.wire import frames
 
-__all__ = ["JobDifference", "Parting", "compare", "job_differences", "left_aside"]
+__all__ = ["JobDifference", "Parting", "compare", "differing_jobs", "job_differences", "left_aside"]
 
 _TIMES: Final = ("submitted", "started", "finished", "rejected")
 _FACTS: Final = ("state", "hosts", "resource_request", "walltime", "profile_id", "return_code")
@@ -129,7 +129,7 @@ def job_differences(
         tolerance: how many seconds of simulated time times may differ.
     """
     books = JobBook(), JobBook()
-    waiting: tuple[dict[str, ToldJob], dict[str, ToldJob]] = {}, {}
+    waiting: _Waiting = {}, {}
     for pair in zip_longest(one, other):
         for side, entry in enumerate(pair):
             if entry is None or entry.message is None:
@@ -139,13 +139,38 @@ def job_differences(
     for side, book in enumerate(books):
         for job in book.open.values():
             yield from _matched(waiting, side, job, tolerance)
+    yield from _unmatched(waiting)
+
+
+def differing_jobs(
+    one: Iterable[ToldJob], other: Iterable[ToldJob], *, tolerance: float = TOLERANCE
+) -> Iterator[JobDifference]:
+    """The same of jobs, wherever they are known from; in the order in which they come.
+
+    Args:
+        one: the jobs of the first run.
+        other: the jobs of the second run.
+        tolerance: how many seconds of simulated time times may differ.
+    """
+    waiting: _Waiting = {}, {}
+    for pair in zip_longest(one, other):
+        for side, job in enumerate(pair):
+            if job is not None:
+                yield from _matched(waiting, side, job, tolerance)
+    yield from _unmatched(waiting)
+
+
+_Waiting = tuple[dict[str, ToldJob], dict[str, ToldJob]]
+"""The jobs of each run that have not come in the other one yet."""
+
+
+def _unmatched(waiting: _Waiting) -> Iterator[JobDifference]:
+    """The jobs that are in one run only."""
     yield from (JobDifference(job_id=name, one=job, other=None) for name, job in waiting[0].items())
     yield from (JobDifference(job_id=name, one=None, other=job) for name, job in waiting[1].items())
 
 
-def _matched(
-    waiting: tuple[dict[str, ToldJob], dict[str, ToldJob]], side: int, job: ToldJob, tolerance: float
-) -> Iterator[JobDifference]:
+def _matched(waiting: _Waiting, side: int, job: ToldJob, tolerance: float) -> Iterator[JobDifference]:
     """Whether this job differs from the one of the other run, if that is there already."""
     same = waiting[1 - side].pop(job.job_id, None)
     if same is None:

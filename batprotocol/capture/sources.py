@@ -31,6 +31,7 @@ __all__ = [
     "Found",
     "expanded",
     "is_recording",
+    "is_result",
     "is_unfinished",
     "messages",
     "others",
@@ -54,7 +55,9 @@ LINES_BEGIN = (b'{"tst":', b'{"topic":')
 MESSAGES = (".bin", ".json", ".fb")
 PATTERNS = ", ".join("*" + suffix for suffix in MESSAGES)
 
-NO_MESSAGES = (METADATA, "run.json", "redis.json", "schedule.json")
+RESULTS = ("schedule.json", "real_exec_info.json")
+"""The result files of Batsim that are JSON; in front of their names may be a prefix, `out_schedule.json`."""
+NO_MESSAGES = (METADATA, "run.json", "redis.json", *RESULTS)
 """The files of a recorded run that tell how it was run or recorded, and what was in Redis, or what came of it."""
 
 HEAD = 512
@@ -113,6 +116,12 @@ def is_recording(path: str) -> bool:
     except OSError:
         return False
     return head.startswith(MCAP_MAGIC) or any(head.startswith(magic, start) for start, magic in MAGIC)
+
+
+def is_result(path: str) -> bool:
+    """Whether a file is one of Batsim's result files that are JSON, or what a store keeps of a run, by its name."""
+    name = os.path.basename(path)
+    return name in NO_MESSAGES or name.endswith(tuple(f"_{each}" for each in RESULTS))
 
 
 def is_unfinished(path: str) -> bool:

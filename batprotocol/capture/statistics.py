@@ -19,7 +19,7 @@ from batprotocol.capture.jobs import JobBook, ToldJob, host_count
 from batprotocol.distributions import Distribution
 from batprotocol.model import Direction, FinalJobState
 
-__all__ = ["JobStatistics", "LongTurn", "RunStatistics", "SideStatistics", "statistics_of"]
+__all__ = ["JobStatistics", "LongTurn", "RunStatistics", "SideStatistics", "statistics_of", "statistics_of_jobs"]
 
 LONGEST: Final = 5
 """How many of the longest are told."""
@@ -87,6 +87,11 @@ class JobStatistics(msgspec.Struct, frozen=True, kw_only=True):
     utilisation: float | None
     longest_waiting: tuple[ToldJob, ...] = ()
     longest_running: tuple[ToldJob, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as plain values, for JSON; what is not a number is None."""
+        found: dict[str, Any] = _plain(self)
+        return found
 
 
 class RunStatistics(msgspec.Struct, frozen=True, kw_only=True):
@@ -191,7 +196,12 @@ class _Jobs:
 
     def count(self) -> None:
         """Count the jobs that are over now."""
-        for job in self.book.over:
+        self.add(self.book.over)
+        self.book.over.clear()
+
+    def add(self, jobs: Iterable[ToldJob]) -> None:
+        """Count jobs that are over."""
+        for job in jobs:
             state, started, finished = job.state, job.started, job.finished
             assert state is not None, "it is over"
             self.ended[state] = self.ended.get(state, 0) + 1
@@ -210,7 +220,6 @@ class _Jobs:
                 self.longest_waiting.add(waited, job)
             if ran > self.longest_running.least:
                 self.longest_running.add(ran, job)
-        self.book.over.clear()
 
     def statistics(self, hosts: int | None) -> JobStatistics:
         makespan = max(self.last - self.first, 0.0) if self.running else 0.0
@@ -227,6 +236,18 @@ class _Jobs:
             longest_waiting=tuple(job for _, job in self.longest_waiting.in_order()),
             longest_running=tuple(job for _, job in self.longest_running.in_order()),
         )
+
+
+def statistics_of_jobs(jobs: Iterable[ToldJob], hosts: int | None) -> JobStatistics:
+    """What became of these jobs, wherever that is known from.
+
+    Args:
+        jobs: the jobs, all of which are over.
+        hosts: how many computation hosts there are, or None.
+    """
+    found = _Jobs()
+    found.add(jobs)
+    return found.statistics(hosts)
 
 
 def statistics_of(run: Iterable[Entry]) -> RunStatistics:

@@ -9,7 +9,7 @@ imports what does the work when that is wanted, so that `batproto --help` and co
 - `study`: those of studies; `fast` and `grid`: those of FaST and of campaigns.
 
 They stand on what they have in common. `parameters` has what several of them take, `families` what the
-help of groups shows. What is read goes from `inputs` to
+help of groups shows. Runs that users name are opened by `named`. What is read goes from `inputs` to
 the table of `protocols`; what is shown goes to `terminal`; `version` says which batprotocol this is. Families know one
 another only where `tests/house/test_floors.py` has one above the other.
 

@@ -132,6 +132,7 @@ CLI = {
     "version": 0,
     "protocols": 1,
     "inputs": 2,
+    "named": 2,
     "families": 2,
     "parameters": 2,
     "messages": 3,

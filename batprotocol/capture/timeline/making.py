@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from batprotocol.capture.captures import Capture
+from batprotocol.capture.kinds import JOBS, jobs_file
 from batprotocol.capture.timeline.conversations import Describe, read_conversation
 from batprotocol.capture.timeline.messages import MOST_TEXTS
-from batprotocol.capture.timeline.tables import is_table, read_tables
+from batprotocol.capture.timeline.tables import read_tables
 from batprotocol.capture.timeline.timelines import Timeline
 from batprotocol.capture.timeline.values import TimelineData, TimelineJob, intervals_of
 from batprotocol.errors import InputError
@@ -60,6 +61,7 @@ def timeline(
     users: Mapping[str, object] | None = None,
     messages: int = MOST_TEXTS,
     describe: Describe | None = None,
+    beside: str | os.PathLike[str] | None = None,
 ) -> Timeline:
     """The timeline of a run: jobs on hosts over time, jobs that wait, free hosts, power, probes, messages.
 
@@ -71,25 +73,30 @@ def timeline(
             the data of jobs may tell (`"user"` of an object in JSON).
         messages: of how many messages of a capture, the first ones, the page keeps the texts.
         describe: what is shown of a message; its JSON unless given.
+        beside: of rows of jobs, a folder with the other result files of Batsim, which are drawn, too.
 
     Raises:
-        CaptureError: the file is no capture.
+        CaptureError: the file holds neither messages nor a table of jobs.
         InputError: it is none of these, or something in it is not what it should be.
         OSError: a file cannot be read.
 
     >>> timeline(result).save("run.html")  # doctest: +SKIP
     >>> (timeline("fcfs.tar.xz") + timeline("easy.tar.xz")).save("both.html")  # doctest: +SKIP
     """
-    if isinstance(source, str | os.PathLike) and is_table(source):
-        data = read_tables(source, name)
-    elif isinstance(source, str | os.PathLike):
-        with Capture(source) as capture:
-            data = _said(capture, name, messages, describe)
+    if isinstance(source, str | os.PathLike):
+        table = jobs_file(source)
+        if table is not None:
+            data = read_tables(table, name)
+        else:
+            with Capture(source) as capture:
+                data = _said(capture, name, messages, describe)
     elif isinstance(source, Capture):
         data = _said(source, name, messages, describe)
     elif isinstance(source, WithJobs):
         hosts = getattr(source, "host_count", None)
         data = TimelineData(name or "simulation", map(_job, source.jobs), hosts=hosts)
+    elif isinstance(source, Iterable) and beside is not None:
+        data = read_tables(os.path.join(beside, JOBS), name, map(_job, source))
     elif isinstance(source, Iterable):
         data = TimelineData(name or "jobs", map(_job, source))
     else:

@@ -8,53 +8,46 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from batprotocol.capture.kinds import JOBS
 from batprotocol.capture.timeline.switches import Power, Switches
 from batprotocol.capture.timeline.values import OffDuty, Series, TimelineData, TimelineJob, intervals_of
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
-from batprotocol.recording import UNFINISHED
 from batprotocol.tables import Rows
 
-__all__ = ["is_table", "read_tables"]
+__all__ = ["read_table", "read_tables"]
 
 _NEEDED: Final = ("job_id", "submission_time", "starting_time", "allocated_resources")
 _SWITCHING: Final = {"-1": Power.SWITCHING_ON, "-2": Power.SWITCHING_OFF}
 
 
-def is_table(path: str | os.PathLike[str]) -> bool:
-    """Whether this is a table, or a folder with one in it and no messages."""
-    file = Path(path)
-    if file.is_dir():
-        return (file / "jobs.csv").is_file() and not any(file.glob("*-b2e.*")) and not (file / UNFINISHED).exists()
-    return file.suffix.lower() == ".csv"
-
-
-def read_tables(path: str | os.PathLike[str], name: str = "") -> TimelineData:
+def read_tables(
+    path: str | os.PathLike[str], name: str = "", jobs: Iterable[TimelineJob] | None = None
+) -> TimelineData:
     """The timeline of a jobs.csv, with the files beside it that Batsim writes with the same beginning of their names.
 
     Args:
-        path: a jobs.csv, or the folder that it is in.
+        path: the jobs.csv.
         name: what to call the run; unless given, as its folder is called.
+        jobs: its jobs, where they are kept otherwise, and the file is not there.
 
     Raises:
         InputError: one of the files is not what it should be.
         OSError: one of the files cannot be read.
     """
     file = Path(path)
-    if file.is_dir():
-        file /= "jobs.csv"
-    jobs = list(_jobs(file))
-    prefix = file.name.removesuffix("jobs.csv") if file.name.endswith("jobs.csv") else None
+    rows = list(read_table(file) if jobs is None else jobs)
+    prefix = file.name.removesuffix(JOBS) if file.name.endswith(JOBS) else None
 
     def beside(what: str) -> Path | None:
         found = None if prefix is None else file.with_name(f"{prefix}{what}.csv")
         return found if found is not None and found.is_file() else None
 
-    end = max((job.finished for job in jobs if job.finished is not None), default=0.0)
+    end = max((job.finished for job in rows if job.finished is not None), default=0.0)
     states, energy, pstates = beside("machine_states"), beside("consumed_energy"), beside("pstate_changes")
     series: list[Series] = []
     hosts = None
@@ -63,22 +56,30 @@ def read_tables(path: str | os.PathLike[str], name: str = "") -> TimelineData:
     if energy is not None:
         series.append(_power(energy))
     off_duty = [] if pstates is None else _off_duty(pstates, end)
-    called = name or (file.resolve().parent.name if file.name == "jobs.csv" else file.stem)
-    return TimelineData(called, jobs, hosts=hosts, series=series, off_duty=off_duty)
+    called = name or (file.resolve().parent.name if file.name == JOBS else file.stem)
+    try:
+        return TimelineData(called, rows, hosts=hosts, series=series, off_duty=off_duty)
+    except InputError as error:
+        raise InputError(error.reason, error.path, file=os.fspath(file)) from None
 
 
-def _rows(file: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+def _rows(file: Path, needed: Sequence[str], what: str = "such a table") -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a table, each with the number of its line."""
     try:
         with open(file, encoding="utf-8", newline="") as opened:
             rows = Rows(opened)
             lacks = [column for column in needed if column not in rows.columns]
             if lacks:
-                raise InputError(f"it has no column {lacks[0]}, which such a table has", file=os.fspath(file), line=1)
+                raise InputError(f"it has no column {lacks[0]}, which {what} has", file=os.fspath(file), line=1)
             for row in rows:
-                yield rows.number, dict.fromkeys(rows.columns, "") | row
+                if len(row) < len(rows.columns):
+                    reason = "the line is cut short: it has fewer columns than the first one"
+                    raise InputError(reason, file=os.fspath(file), line=rows.number)
+                yield rows.number, row
     except InputError:
         raise
+    except UnicodeDecodeError:
+        raise InputError("it is no table: it is no text in UTF-8", file=os.fspath(file)) from None
     except ValueError as error:
         raise InputError(f"it is no table: {error}", file=os.fspath(file)) from None
 
@@ -93,8 +94,14 @@ def _number(row: dict[str, str], column: str, file: Path, line: int) -> float | 
         raise InputError(f"expected a number, got {text[:40]!r}", column, file=os.fspath(file), line=line) from None
 
 
-def _jobs(file: Path) -> Iterator[TimelineJob]:
-    for line, row in _rows(file, _NEEDED):
+def read_table(file: Path) -> Iterator[TimelineJob]:
+    """The jobs of a jobs.csv, or of another table that has its most important columns.
+
+    Raises:
+        InputError: it is none; with the line.
+        OSError: it cannot be read.
+    """
+    for line, row in _rows(file, _NEEDED, "a table of jobs"):
         started = _number(row, "starting_time", file, line)
         finished = _number(row, "finish_time", file, line)
         if finished is None and started is not None:

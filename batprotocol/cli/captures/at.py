@@ -6,8 +6,8 @@ import json
 from math import isfinite
 
 from batprotocol.cli.captures.known import lines_of
-from batprotocol.cli.captures.opening import opened
 from batprotocol.cli.messages.tree import draw
+from batprotocol.cli.named.runs import opened
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import printable
 

@@ -6,6 +6,7 @@ The modules of their names do the work.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -22,21 +23,20 @@ _full = click.option("--full", is_flag=True, help="Show all jobs, calls and prob
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-def _tolerance(context: click.Context, parameter: click.Parameter, value: float | None) -> float:
-    from batprotocol.capture.meaning import TOLERANCE
-
+def _tolerance(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
     if value is not None and not 0 <= value < math.inf:
         raise click.BadParameter(f"{value} is no number of seconds >= 0.", context, parameter)
-    return TOLERANCE if value is None else value
+    return value
 
 
-_tolerance_option = click.option(
-    "--tolerance",
-    metavar="SECONDS",
-    type=float,
-    callback=_tolerance,
-    help="How much simulated times may differ.  [default: 1e-06]",
-)
+def _tolerance_option(default: str) -> Callable[[Any], Any]:
+    return click.option(
+        "--tolerance",
+        metavar="SECONDS",
+        type=float,
+        callback=_tolerance,
+        help=f"How much simulated times may differ.  [default: {default}]",
+    )
 
 
 def _moment(context: click.Context, parameter: click.Parameter, value: float) -> float:
@@ -73,8 +73,17 @@ def at(run: str, time: float, as_json: bool, full: bool) -> None:
 def stats(run: str, as_json: bool) -> None:
     """Print the numbers of a run: messages and their sizes, how long each side took, jobs, waiting, utilisation.
 
-    How long the sides took can only be told of runs whose times were recorded. The times of jobs are those of the
-    messages: a job starts when it is executed, and ends when that is told.
+    RUN is a recording; or a folder of result files, a jobs.csv, or a run of a study, "study.runs?scheduler=easy&seed=3"
+    for example. Of these there are jobs and no messages, and --json prints "hosts" and "jobs" only.
+
+    Of a recording, how long the sides took can only be told where times were recorded. The times of jobs are those of
+    the messages: a job starts when it is executed, and ends when that is told.
+
+    \b
+    Examples:
+      batproto stats run.tar.xz
+      batproto stats results
+      batproto stats --json "study.runs?scheduler=easy&seed=3" | jq .jobs.waiting
     """
     from batprotocol.cli.captures import stats as work
     from batprotocol.cli.terminal.output import Output
@@ -85,17 +94,23 @@ def stats(run: str, as_json: bool) -> None:
 @click.command()
 @click.argument("one", metavar="RUN", type=_path)
 @click.argument("other", metavar="RUN", type=_path)
-@_tolerance_option
+@_tolerance_option("1e-06 between messages, 0.001 between schedules, 0.01 where one of these is told by messages")
 @click.option("--jobs", is_flag=True, help="Print all jobs that come to something else, and not just the first ones.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing: the exit status tells.")
 @_full
 @click.pass_context
-def diff(context: click.Context, one: str, other: str, tolerance: float, jobs: bool, quiet: bool, full: bool) -> None:
+def diff(
+    context: click.Context, one: str, other: str, tolerance: float | None, jobs: bool, quiet: bool, full: bool
+) -> None:
     """Compare two runs: where they part first, what was known then, and which jobs come to something else.
 
     Left aside is what does not matter: the ids of calls and probes, the order of what has nothing to do with one
     another in a message, how host sets are written, the format, names and versions. Numbers may differ by what JSON
     loses.
+
+    RUN is a recording; or a folder of result files, a jobs.csv, or a run of a study, "study.runs?scheduler=easy&seed=3"
+    for example. Where one of the two has no messages, the schedules are compared: where they part first, and which jobs
+    differ.
 
     The exit status is that of diff: 0 if they are alike, 1 if they differ, 2 if one cannot be read.
 
@@ -103,6 +118,7 @@ def diff(context: click.Context, one: str, other: str, tolerance: float, jobs: b
     Examples:
       batproto diff before.tar.xz after.tar.xz
       batproto diff --jobs --tolerance 0.01 a.tar.xz b.tar.xz
+      batproto diff -q results run.mcap
     """
     from batprotocol.cli.captures import diff as work
     from batprotocol.cli.terminal.output import Output
@@ -116,7 +132,7 @@ def diff(context: click.Context, one: str, other: str, tolerance: float, jobs: b
 @click.option("--edc", metavar="ENDPOINT", help="Where the decision component listens; {endpoint} in COMMAND.")
 @click.option("--library", metavar="FILE", type=_path, help="The decision component in this shared library.")
 @click.option("--in-effect", is_flag=True, help="Go on while replies come to the same, however they are written.")
-@_tolerance_option
+@_tolerance_option("1e-06")
 @click.option("--init", metavar="TEXT", help="Initialization data in place of the recorded ones.")
 @timeout_option
 @_full
@@ -128,7 +144,7 @@ def replay(
     edc: str | None,
     library: str | None,
     in_effect: bool,
-    tolerance: float,
+    tolerance: float | None,
     init: str | None,
     timeout: float | None,
     full: bool,
@@ -155,6 +171,7 @@ def replay(
       batproto replay run.tar.xz -- ./my-scheduler --socket {endpoint}
       batproto replay --edc tcp://127.0.0.1:28000 run.tar.xz
     """
+    from batprotocol.capture.meaning import TOLERANCE
     from batprotocol.cli.captures import replay as work
     from batprotocol.cli.terminal.output import Output
 
@@ -175,7 +192,7 @@ def replay(
         edc=edc,
         library=library,
         in_effect=in_effect,
-        tolerance=tolerance,
+        tolerance=TOLERANCE if tolerance is None else tolerance,
         init=init,
         timeout=timeout,
         full=full,
@@ -227,8 +244,8 @@ def timeline(context: click.Context, /, sources: tuple[str, ...], **options: Any
 
     RUN is what --record writes, whose messages the page shows as "batproto dump" does. Or it is a jobs.csv, or the
     folder that it is in: of Batsim, of "batproto simulate -o", or any other with the columns job_id, submission_time,
-    starting_time, finish_time and allocated_resources. What Batsim writes beside it (consumed_energy.csv,
-    machine_states.csv, pstate_changes.csv) is drawn, too.
+    starting_time, finish_time and allocated_resources. Or it is a run of a study, "study.runs?scheduler=easy&seed=3".
+    What Batsim writes beside jobs (consumed_energy.csv, machine_states.csv, pstate_changes.csv) is drawn, too.
 
     \b
     Examples:
@@ -236,6 +253,7 @@ def timeline(context: click.Context, /, sources: tuple[str, ...], **options: Any
       batproto timeline run.tar.xz -o run.html
       batproto timeline results -o run.html
       batproto timeline fcfs.tar.xz easy.tar.xz -o both.html
+      batproto timeline "study.runs?scheduler=easy&seed=3" results -o both.html
       batproto timeline results --svg run.svg --colour state
     """
     from batprotocol.capture.timeline.pages import MOST_RUNS

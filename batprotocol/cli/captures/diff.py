@@ -6,13 +6,21 @@ from collections import Counter
 from collections.abc import Iterable
 
 from batprotocol.capture import Capture, Knowledge
-from batprotocol.capture.comparing import JobDifference, Parting, compare, job_differences, left_aside
+from batprotocol.capture.comparing import (
+    JobDifference,
+    Parting,
+    compare,
+    differing_jobs,
+    job_differences,
+    left_aside,
+)
 from batprotocol.capture.entries import Entry
 from batprotocol.capture.jobs import ToldJob
+from batprotocol.capture.meaning import TOLERANCE
 from batprotocol.cli.captures.known import lines_of
-from batprotocol.cli.captures.opening import opened
 from batprotocol.cli.messages.dump import print_frames
 from batprotocol.cli.messages.tree import draw
+from batprotocol.cli.named.runs import NamedRun, named, remark_on, tolerance_between
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import Piece, number_of, printable
 from batprotocol.errors import ProtocolError
@@ -26,21 +34,28 @@ FIRST = 5
 """How many jobs are shown unless all are asked for."""
 
 
-def diff(one: str, other: str, output: Output, *, tolerance: float, jobs: bool, quiet: bool, full: bool) -> int:
+def diff(one: str, other: str, output: Output, *, tolerance: float | None, jobs: bool, quiet: bool, full: bool) -> int:
     """Compare two runs, and print where they part; the exit status.
 
     Args:
         one: the first run.
         other: the second run.
         output: where to.
-        tolerance: how many seconds of simulated time times may differ.
+        tolerance: how many seconds of simulated time times may differ; None: as usual for what they hold.
         jobs: print all jobs that differ.
         quiet: print nothing.
         full: show all that is known, however much that is.
     """
     try:
-        with opened(one, from_its_beginning=False) as mine, opened(other, from_its_beginning=False) as theirs:
-            return _compared(mine, theirs, output, tolerance, jobs=jobs, quiet=quiet, full=full)
+        first, second = named(one, [other]), named(other, [one])
+        if not (first.has_messages and second.has_messages):
+            return _schedules(first, second, output, tolerance, jobs=jobs, quiet=quiet)
+        within = TOLERANCE if tolerance is None else tolerance
+        with (
+            first.conversation(from_its_beginning=False) as mine,
+            second.conversation(from_its_beginning=False) as theirs,
+        ):
+            return _compared(mine, theirs, output, within, jobs=jobs, quiet=quiet, full=full)
     except ProtocolError as error:
         output.error(*_told(str(error)))
     except OSError as error:
@@ -72,6 +87,41 @@ def _compared(
     _show(parting, one.path, other.path, output, full)
     _show_jobs(job_differences(one, other, tolerance=tolerance), output, everything=jobs)
     return DIFFERENT
+
+
+def _schedules(
+    one: NamedRun, other: NamedRun, output: Output, tolerance: float | None, *, jobs: bool, quiet: bool
+) -> int:
+    """Compare what two runs came to, one of which has no messages at least."""
+    from batprotocol.studies.comparing import compare as schedules_compared
+    from batprotocol.studies.comparing.told import as_told
+
+    mine, theirs = one.schedule(), other.schedule()
+    within = tolerance_between(mine, theirs) if tolerance is None else tolerance
+    found = schedules_compared(mine, theirs, tolerance=within)
+    different = sorted(
+        differing_jobs(map(as_told, mine.jobs), map(as_told, theirs.jobs), tolerance=within), key=_first_time
+    )
+    if quiet:
+        return DIFFERENT if different else ALIKE
+    without = " and ".join(run.given for run in (one, other) if not run.has_messages)
+    output.remark(without, f"no messages are there: the schedules are compared, to {within:g} s")
+    for schedule in (mine, theirs):
+        remark_on(schedule, output)
+    if not different:
+        paths = [("file", printable(one.given)), ("", " and "), ("file", printable(other.given))]
+        output.line(("good", "schedules alike: "), *paths)
+        return ALIKE
+    if found.parting is not None:
+        output.line(("", printable(found.facts()[-1])))
+    _show_jobs(different, output, everything=jobs)
+    return DIFFERENT
+
+
+def _first_time(found: JobDifference) -> float:
+    """When a job first began, in one of the runs; of one that never did, when it was submitted."""
+    both = [job for job in (found.one, found.other) if job is not None]
+    return min(job.started if job.started is not None else job.submitted or 0.0 for job in both)
 
 
 def _show(parting: Parting, one: str, other: str, output: Output, full: bool) -> None:

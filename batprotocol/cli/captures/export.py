@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from batprotocol.capture import Capture
 from batprotocol.capture.exporting import FORMATS
 from batprotocol.capture.exporting import export as write_file
+from batprotocol.cli.named.runs import opened
 from batprotocol.cli.terminal.output import Output
 
 __all__ = ["write"]
@@ -37,7 +37,7 @@ def write(run: str, to: str, target: str | None) -> int:
         target: the file, or None for standard output.
     """
     output = Output()
-    with Capture(run) as capture:
+    with opened(run, from_its_beginning=False) as capture:
         if target is None:
             file = io.BufferedWriter(_Standard(output))
             FORMATS[to](capture, file)

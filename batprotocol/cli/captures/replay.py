@@ -14,9 +14,9 @@ import click
 
 from batprotocol.capture.replaying import Asked, Played, Together, replay
 from batprotocol.cli.captures.known import lines_of
-from batprotocol.cli.captures.opening import opened
 from batprotocol.cli.messages.dump import print_frames
 from batprotocol.cli.messages.tree import draw
+from batprotocol.cli.named.runs import opened
 from batprotocol.cli.run.private import private_endpoint
 from batprotocol.cli.run.program import Command, Ended
 from batprotocol.cli.run.scheduler import is_policy, load, telling_whose_fault

@@ -5,10 +5,16 @@ from __future__ import annotations
 import json
 import math
 
-from batprotocol.capture.statistics import JobStatistics, RunStatistics, SideStatistics, statistics_of
+from batprotocol.capture.statistics import (
+    JobStatistics,
+    RunStatistics,
+    SideStatistics,
+    statistics_of,
+    statistics_of_jobs,
+)
 from batprotocol.cli.captures.known import seconds
-from batprotocol.cli.captures.opening import opened
 from batprotocol.cli.messages.tree import Node, draw
+from batprotocol.cli.named.runs import NamedRun, named, remark_on
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import Piece, number_of, printable
 from batprotocol.distributions import Distribution
@@ -18,7 +24,11 @@ __all__ = ["stats"]
 
 def stats(path: str, output: Output, *, as_json: bool) -> None:
     """Print the numbers of a run, as a tree or as JSON."""
-    with opened(path, from_its_beginning=False) as run:
+    given = named(path)
+    if not given.has_messages:
+        _show_schedule(given, output, as_json=as_json)
+        return
+    with given.conversation(from_its_beginning=False) as run:
         found = statistics_of(run)
         if run.missing:
             output.remark(path, run.missing)
@@ -31,6 +41,20 @@ def stats(path: str, output: Output, *, as_json: bool) -> None:
     if found.unreadable:
         nodes.append(Node(_fact("unreadable", number_of(found.unreadable, "message")), []))
     output.lines(draw(title, nodes, output.guides, output.wrap_at))
+
+
+def _show_schedule(given: NamedRun, output: Output, *, as_json: bool) -> None:
+    """Print the numbers of a run of which there are jobs and no messages."""
+    from batprotocol.studies.comparing.told import as_told
+
+    schedule = given.schedule()
+    found = statistics_of_jobs(map(as_told, schedule.jobs), schedule.hosts)
+    remark_on(schedule, output)
+    if as_json:
+        output.json(json.dumps({"hosts": schedule.hosts, "jobs": found.to_json()}, indent=2, ensure_ascii=False))
+        return
+    title = [("file", printable(given.given)), ("", ": jobs, and no messages")]
+    output.lines(draw(title, [_jobs(found, schedule.hosts)], output.guides, output.wrap_at))
 
 
 def _spans(found: RunStatistics) -> str:

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from batprotocol.capture.entries import Entry
 from batprotocol.capture.timeline import MOST_TEXTS, Timeline, TimelineData, timeline
 from batprotocol.capture.timeline.packing import facts, size
-from batprotocol.capture.timeline.tables import is_table
-from batprotocol.cli.captures.opening import opened
 from batprotocol.cli.messages.dump import tree_text
 from batprotocol.cli.messages.tree import Trees
+from batprotocol.cli.named.runs import named
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import printable
 
@@ -44,7 +43,7 @@ def draw(
     """
     told = Output()
     texts = 0 if output is None else MOST_TEXTS if messages is None else messages
-    runs = [_read(source, texts, told) for source in sources]
+    runs = [_read(source, sources, texts, told) for source in sources]
     drawn = Timeline(_named_apart(runs), title)
     for path in filter(None, (output, png, svg)):
         drawn.save(path, colour=colour)  # type: ignore[arg-type]  # click knows the choices
@@ -54,15 +53,16 @@ def draw(
     return int(told.failed)
 
 
-def _read(source: str, texts: int, told: Output) -> TimelineData:
-    if is_table(source):
-        return timeline(source).runs[0]
+def _read(source: str, sources: Sequence[str], texts: int, told: Output) -> TimelineData:
+    found = named(source, [other for other in sources if other != source])
+    if not found.has_messages:
+        return found.timeline()
     trees = Trees()
 
     def describe(entry: Entry) -> str:
         return tree_text(entry.name, entry.data, trees)
 
-    with opened(source, from_its_beginning=False) as capture:
+    with found.conversation(from_its_beginning=False) as capture:
         (run,) = timeline(capture, messages=texts, describe=describe).runs
         if capture.missing:
             told.error(source, capture.missing)

@@ -51,20 +51,22 @@ def _complete_metric(context: click.Context, parameter: click.Parameter, start: 
     "--tolerance",
     metavar="SECONDS",
     type=click.FloatRange(min=0),
-    default=1e-3,
-    show_default=True,
-    help="Times that are less than this apart are the same.",
+    help="Times that are less than this apart are the same.  [default: 0.001; 0.01 where messages tell one run's]",
 )
 @click.option(
-    "--hosts", metavar="N", type=click.IntRange(min=1), help="How many hosts there are, where no schedule.json tells."
+    "--hosts", metavar="N", type=click.IntRange(min=1), help="How many hosts there are, where the run does not tell."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with all metrics.")
 def compare(**options: Any) -> None:
     """Compare two runs of the same jobs: metric by metric, job by job, and where the two schedules first part.
 
-    A and B are folders with Batsim's result files, jobs.csv files, or runs of a study, which are named by the store and
-    by where they are on its axes: "study.runs?scheduler=easy&seed=3". B is told as compared with A: a job that "ends
-    later by -60 s" ends a minute earlier in B. The better value of each metric is in bold, or in asterisks.
+    A and B are folders with Batsim's result files, jobs.csv files, recordings, or runs of a study, which are named by
+    the store or the study and by where they are on its axes: "study.runs?scheduler=easy&seed=3". B is told as compared
+    with A: a job that "ends later by -60 s" ends a minute earlier in B. The better value of each metric is in bold, or
+    in asterisks.
+
+    Of a recording that does not hold its jobs.csv, jobs are as messages tell: starts and ends are some milliseconds
+    from those in a jobs.csv.
 
     \b
     Examples:
@@ -73,6 +75,7 @@ def compare(**options: Any) -> None:
       batproto compare "study.runs?scheduler=fcfs&seed=1" "study.runs?scheduler=easy&seed=1"
       batproto compare --metric all --most 20 fcfs easy
       batproto compare --metric mine.py:late fcfs easy
+      batproto compare fcfs run.mcap
       batproto compare --json a_jobs.csv b_jobs.csv | jq .parting
     """
     from batprotocol.cli.compare import comparison

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from urllib.parse import parse_qsl
 
+from batprotocol.cli.named.runs import named, remark_on, tolerance_between
 from batprotocol.cli.terminal.grids import print_grid
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import printable
 from batprotocol.simulator import METRICS, OwnMetric, metric_named
-from batprotocol.studies import Store
-from batprotocol.studies.comparing import Schedule, compare, read_schedule
+from batprotocol.studies.comparing import compare
 from batprotocol.studies.comparing.formats import as_json as json_of
-from batprotocol.studies.comparing.rows import select_one
-from batprotocol.studies.comparing.schedules import schedule_of
-from batprotocol.studies.store.jobs import PARQUET, jobs_in
 
 __all__ = ["show"]
 
@@ -29,7 +24,7 @@ def show(
     metrics: Sequence[str],
     most: int,
     tau: float,
-    tolerance: float,
+    tolerance: float | None,
     hosts: int | None,
     as_json: bool,
 ) -> None:
@@ -37,8 +32,13 @@ def show(
     shown = [metric_named(name) for name in metrics if name != _ALL]
     own = [each for each in shown if isinstance(each, OwnMetric)]
     output = Output()
-    one, other = (_schedule(each, hosts, than) for each, than in ((first, second), (second, first)))
-    found = compare(one, other, tau=tau, tolerance=tolerance, metrics=own)
+    one, other = (named(each, [than]).schedule(hosts) for each, than in ((first, second), (second, first)))
+    within = tolerance_between(one, other) if tolerance is None else tolerance
+    for schedule in (one, other):
+        remark_on(schedule, output)
+    if one.is_told != other.is_told and tolerance is None:
+        output.remark("tolerance", f"times that are less than {within:g} s apart count as the same")
+    found = compare(one, other, tau=tau, tolerance=within, metrics=own)
     if as_json:
         output.json(json_of(found.record(most)))
         return
@@ -49,21 +49,3 @@ def show(
         if pairs:
             output.line()
             print_grid(output, found.jobs_grid(pairs, header))
-
-
-def _schedule(given: str, hosts: int | None, other: str) -> Schedule:
-    """What a folder, a jobs.csv, or `STORE?scheduler=easy&seed=3` holds; in short, it is called by what differs."""
-    path, mark, query = given.partition("?")
-    name = given
-    if mark and not os.path.exists(given):
-        wanted = parse_qsl(query, keep_blank_values=True)
-        shared = parse_qsl(other.partition("?")[2], keep_blank_values=True)
-        name = " ".join(f"{axis}={value}" for axis, value in wanted if (axis, value) not in shared) or given
-        with Store(path) as store:
-            row = select_one(store.rows(), {axis: [value] for axis, value in wanted})
-            path = store.folder(row.key)
-    else:
-        path = given
-    if os.path.exists(os.path.join(path, PARQUET)):
-        return schedule_of(jobs_in(path), os.path.join(path, "schedule.json"), name=name, hosts=hosts)
-    return read_schedule(path, name=name, hosts=hosts)

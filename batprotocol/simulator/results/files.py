@@ -26,13 +26,15 @@ from batprotocol.simulator.results.observing import (
 from batprotocol.simulator.results.statistics import Statistics
 from batprotocol.tables import Rows, quoted
 
-__all__ = ["ResultFiles", "read_energy", "read_jobs", "write_real_execution"]
+__all__ = ["COLUMNS", "ResultFiles", "parse_jobs", "read_energy", "read_jobs", "write_real_execution"]
 
 _JOBS: Final = (
     "job_id,workload_name,profile,submission_time,requested_number_of_resources,requested_time,success,final_state,"
     "starting_time,execution_time,finish_time,waiting_time,turnaround_time,stretch,allocated_resources,"
     "consumed_energy,metadata"
 )
+COLUMNS: Final = tuple(_JOBS.split(","))
+"""The columns of jobs.csv."""
 _MACHINE_STATES: Final = "time,nb_sleeping,nb_switching_on,nb_switching_off,nb_idle,nb_computing"
 _PSTATE_CHANGES: Final = "time,machine_id,new_pstate"
 _CONSUMED_ENERGY: Final = "time,energy,event_type,wattmin,epower"
@@ -242,19 +244,35 @@ def read_jobs(path: str | os.PathLike[str]) -> Iterator[JobRow]:
         OSError: the file cannot be read.
         InputError: the file is no jobs.csv; with the line.
     """
-    name = os.fspath(path)
     with open(path, encoding="utf-8", newline="") as file:
-        rows = None
-        try:
-            rows = Rows(file)
-            if not set(_JOBS.split(",")) <= set(rows.columns):
-                raise InputError("it is no jobs.csv: it lacks columns", file=name)
-            for row in rows:
-                yield _job(row)
-        except InputError:
-            raise
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"it is no jobs.csv: {error}", file=name, line=rows.number if rows else None) from None
+        yield from parse_jobs(file, os.fspath(path))
+
+
+def parse_jobs(lines: Iterable[str], name: str) -> Iterator[JobRow]:
+    """The rows of the text of a jobs.csv, see `read_jobs`.
+
+    Args:
+        lines: its lines, with their ends.
+        name: what errors call it.
+
+    Raises:
+        InputError: it is no jobs.csv; with the line.
+    """
+    rows = None
+    try:
+        rows = Rows(lines)
+        lacks = [column for column in COLUMNS if column not in rows.columns]
+        if lacks:
+            raise InputError(f"it is no jobs.csv: it lacks columns, such as {lacks[0]}", file=name)
+        for row in rows:
+            yield _job(row)
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError) as error:
+        cut = isinstance(error, KeyError) and error.args[0] in COLUMNS
+        text = "it is no text in UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+        reason = "the line is cut short" if cut else text
+        raise InputError(f"it is no jobs.csv: {reason}", file=name, line=rows.number if rows else None) from None
 
 
 def read_energy(path: str | os.PathLike[str]) -> list[tuple[float, float]]:

@@ -3,7 +3,8 @@
 `rows` says what is compared, and `cells` which of their values repeat a measurement; `bootstrap` computes how sure a
 mean is. `tables` makes means and differences of them, with `digits` and `units` as people read them and `captions` that
 say what they are over, in `formats` for terminals, papers and notebooks. `pairs` compares two runs, which `schedules`
-reads of result files. `plots` says what is drawn, and `drawing` how. It knows nothing of how runs are made or kept.
+reads of result files and recordings (`told`). `plots` says what is drawn, and `drawing` how. It knows nothing of how
+runs are made or kept.
 """
 
 from batprotocol.studies.comparing.bootstrap import CONFIDENCE, RESAMPLES, holm, interval, means_of, p_value
@@ -18,12 +19,13 @@ from batprotocol.studies.comparing.plots import (
     save_plot,
 )
 from batprotocol.studies.comparing.rows import PlainRow, ResultRow
-from batprotocol.studies.comparing.schedules import Schedule, read_schedule
+from batprotocol.studies.comparing.schedules import TOLD_TOLERANCE, Schedule, read_schedule, schedule_in
 from batprotocol.studies.comparing.tables import Cell, Table, table
 
 __all__ = [
     "CONFIDENCE",
     "RESAMPLES",
+    "TOLD_TOLERANCE",
     "TOLERANCE",
     "Cell",
     "Comparison",
@@ -46,5 +48,6 @@ __all__ = [
     "plot_means",
     "read_schedule",
     "save_plot",
+    "schedule_in",
     "table",
 ]

@@ -235,7 +235,9 @@ def compare(
         pairs=tuple(pairs),
         parting=min(partings, key=lambda parting: parting.time, default=None),
         differing=len(partings),
-        moved=sum(a is not None and b is not None and a.submission_time != b.submission_time for a, b in both),
+        moved=sum(
+            a is not None and b is not None and abs(a.submission_time - b.submission_time) > tolerance for a, b in both
+        ),
         tolerance=tolerance,
         own=own,
         tau=tau,

@@ -1,0 +1,84 @@
+"""What a path holds: a table of jobs, or messages. Its content decides, and its name only where the content cannot.
+
+It must not know how either of them is read.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from batprotocol.capture import sources
+from batprotocol.capture.archives import MAGIC
+from batprotocol.capture.names import SIDES
+from batprotocol.errors import CaptureError
+from batprotocol.recording import UNFINISHED
+from batprotocol.recording.names import MCAP_MAGIC
+
+__all__ = ["JOBS", "NEEDED", "jobs_file"]
+
+JOBS: Final = "jobs.csv"
+"""What Batsim calls its table of jobs, behind a prefix."""
+NEEDED: Final = "a recording (.mcap, .tar.xz, .tar or a folder of messages), or a folder with jobs.csv, or that file"
+"""What holds a run, in words."""
+
+_COLUMN: Final = b"job_id"
+_BINARY: Final = {
+    b"SQLite format 3\0": "is a database, such as the index of a store: name one of its runs, STORE?AXIS=VALUE&...",
+    b"PAR1": "is a Parquet file: name the run that it is of, STORE?AXIS=VALUE&..., or its folder",
+}
+
+
+def jobs_file(path: str | os.PathLike[str]) -> str | None:
+    """The table of jobs that a path names: the file, or the one in a folder of result files. None: it holds messages.
+
+    A folder with both, as a recording has that keeps its result, holds messages.
+
+    Raises:
+        CaptureError: it holds neither, or several tables.
+        OSError: it cannot be read.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "out_jobs.csv")
+    ...     _ = path.write_text("job_id,submission_time")
+    ...     print(jobs_file(folder) == jobs_file(path) == str(path))
+    True
+    """
+    given = os.fspath(path)
+    return _in_folder(given) if os.path.isdir(given) else _of_file(given)
+
+
+def _in_folder(folder: str) -> str | None:
+    names = os.listdir(folder)
+    if UNFINISHED in names or any(f"-{side}." in name for name in names for side in SIDES):
+        return None
+    if JOBS in names:
+        return os.path.join(folder, JOBS)
+    tables = sorted(name for name in names if name.endswith(f"_{JOBS}"))
+    if len(tables) > 1:
+        raise CaptureError(f"holds the results of several runs, and one is wanted, such as {tables[0]}", folder)
+    if tables:
+        return os.path.join(folder, tables[0])
+    if all(found.fault or sources.is_result(found.path) for found in sources.expanded(folder)):
+        raise CaptureError(f"holds no run: neither messages nor {JOBS}", folder)
+    return None
+
+
+def _of_file(path: str) -> str | None:
+    with open(path, "rb") as file:
+        head = file.read(sources.HEAD)
+    if head.startswith((MCAP_MAGIC, *sources.LINES_BEGIN)) or path.endswith((*sources.RECORDINGS, sources.LINES)):
+        return None
+    if any(head.startswith(magic, start) for start, magic in MAGIC):
+        return None
+    for magic, reason in _BINARY.items():
+        if head.startswith(magic):
+            raise CaptureError(reason, path)
+    if path.lower().endswith(".csv") or _COLUMN in head.split(b"\n", 1)[0].strip(b'\r"\xef\xbb\xbf').split(b","):
+        return path
+    if not head:
+        raise CaptureError("is empty", path)
+    if sources.is_result(path):
+        raise CaptureError(f"tells nothing of single jobs: name the folder that it is in, or its {JOBS}", path)
+    return None

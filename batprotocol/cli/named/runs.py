@@ -1,0 +1,241 @@
+"""Runs as users name them: recordings, result files, and runs of studies; and what each of them can give.
+
+A recording has messages, and a schedule: that of its result, where it was kept, else what messages tell of jobs. Result
+files and runs of studies have a schedule. What a path holds, `batprotocol.capture.kinds` finds out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qsl
+
+from batprotocol.capture import Capture
+from batprotocol.capture.kinds import NEEDED, jobs_file
+from batprotocol.cli.protocols.batsim5 import BATSIM_5
+from batprotocol.cli.protocols.table import protocol_of
+from batprotocol.cli.terminal.output import Output
+from batprotocol.errors import CaptureError, InputError, StudyError
+
+if TYPE_CHECKING:
+    from batprotocol.capture.timeline import TimelineData
+    from batprotocol.studies import Row, Rows
+    from batprotocol.studies.comparing import Schedule
+
+__all__ = ["NamedRun", "named", "opened", "remark_on", "tolerance_between"]
+
+_STUDY: Final = ".toml"
+_INDEX: Final = ".sqlite"
+_PARQUET: Final = "jobs.parquet"
+
+
+class NamedRun:
+    """A run that a user has named.
+
+    Args:
+        given: its name, as it was given.
+        name: what to call it in short.
+        table: its table of jobs, or None.
+        row: what the store of a study has of it, or None.
+        recording: its recording, or None. One of the three is given.
+    """
+
+    def __init__(
+        self, given: str, name: str, *, table: str | None = None, row: Row | None = None, recording: str | None = None
+    ) -> None:
+        self.given = given
+        self.name = name
+        self._table = table
+        self._row = row
+        self._recording = recording
+
+    @property
+    def has_messages(self) -> bool:
+        """Whether it is a recording."""
+        return self._recording is not None
+
+    @contextmanager
+    def conversation(self, *, from_its_beginning: bool = True) -> Iterator[Capture]:
+        """Its messages, those of Batsim 5.
+
+        Args:
+            from_its_beginning: whether it must hold the initialization data, with which a conversation begins.
+
+        Raises:
+            CaptureError: it has none, or others.
+        """
+        if self._recording is None:
+            needed = "a recording of its messages is needed, as --record and 'batproto tap' make it"
+            raise CaptureError(f"holds jobs and no messages: {needed}", self.given)
+        with Capture(self._recording) as run:
+            first = next(iter(run), None)
+            if first is not None:
+                protocol = protocol_of(first.data)[0]
+                if protocol is not BATSIM_5:
+                    reason = f"is of {protocol.name}, and what is looked at this way is of {BATSIM_5.name}"
+                    raise CaptureError(reason, self.given)
+                if all(entry.fault is not None for entry in run):
+                    raise CaptureError(f"holds nothing that can be read as a run: expected {NEEDED}", self.given)
+            if from_its_beginning and (first is None or first.kind != "init"):
+                reason = "does not begin with the initialization data, with which a conversation begins"
+                raise CaptureError(reason, self.given)
+            yield run
+
+    def schedule(self, hosts: int | None = None) -> Schedule:
+        """Its jobs, and the machine that they ran on.
+
+        Args:
+            hosts: how many hosts there are; None: as the run tells.
+
+        Raises:
+            ProtocolError: something in it is not what it should be.
+            OSError: it cannot be read.
+        """
+        from batprotocol.studies.comparing import read_schedule, schedule_in
+        from batprotocol.studies.comparing.schedules import schedule_of
+
+        if self._row is not None:
+            folder = self._row.folder
+            with _telling_of_parquet(self.given):
+                return schedule_of(self._row.jobs(), os.path.join(folder, "schedule.json"), name=self.name, hosts=hosts)
+        if self._table is not None:
+            return read_schedule(self._table, name=self.name, hosts=hosts)
+        with self.conversation(from_its_beginning=False) as run:
+            return schedule_in(run, name=self.name, hosts=hosts)
+
+    def timeline(self) -> TimelineData:
+        """What is drawn of its result files.
+
+        Raises:
+            ProtocolError: something in them is not what it should be.
+            OSError: they cannot be read.
+        """
+        from batprotocol.capture.timeline import timeline
+
+        if self._row is not None:
+            with _telling_of_parquet(self.given):
+                return timeline(tuple(self._row.jobs()), name=self.name, beside=self._row.folder).runs[0]
+        assert self._table is not None
+        return timeline(self._table).runs[0]
+
+
+@contextmanager
+def opened(path: str, *, from_its_beginning: bool = True) -> Iterator[Capture]:
+    """The messages of a run that a user has named, see `NamedRun.conversation`."""
+    with named(path).conversation(from_its_beginning=from_its_beginning) as run:
+        yield run
+
+
+def named(given: str, others: Sequence[str] = ()) -> NamedRun:
+    """The run of this name: a path, or `STORE?scheduler=easy&seed=3` for that of a study, also `STUDY.toml?...`.
+
+    Args:
+        given: the name.
+        others: the names that are given with it: it is called by what differs from these.
+
+    Raises:
+        ProtocolError: it names no run, or several.
+        OSError: it cannot be read.
+    """
+    path, mark, query = given.partition("?")
+    if mark and not os.path.lexists(given):
+        return _run_of_study(given, path, parse_qsl(query, keep_blank_values=True), others)
+    if _is_study(given):
+        return _run_of_study(given, given, [], others)
+    if os.path.basename(given) == _PARQUET and os.path.isfile(given):
+        return _parquet(given, os.path.dirname(given))
+    if os.path.isfile(os.path.join(given, _PARQUET)):
+        return _parquet(given, given)
+    table = jobs_file(given)
+    return NamedRun(given, given, table=table, recording=given if table is None else None)
+
+
+def tolerance_between(one: Schedule, other: Schedule) -> float:
+    """How many seconds count as nothing between two schedules, unless a user says it."""
+    from batprotocol.studies.comparing import TOLD_TOLERANCE, TOLERANCE
+
+    return TOLERANCE if one.is_told == other.is_told else TOLD_TOLERANCE
+
+
+def remark_on(schedule: Schedule, output: Output) -> None:
+    """Tell what is to be known of a schedule."""
+    for remark in schedule.remarks:
+        output.remark(schedule.name, remark)
+
+
+def _is_study(path: str) -> bool:
+    if os.path.isdir(path):
+        return any(name.endswith(_INDEX) for name in os.listdir(path))
+    return path.lower().endswith(_STUDY) and os.path.isfile(path)
+
+
+def _parquet(given: str, folder: str) -> NamedRun:
+    from batprotocol.studies import Row
+    from batprotocol.studies.outcomes import DONE
+
+    return NamedRun(given, given, row=Row(key="", axes={}, state=DONE, folder=folder or os.curdir))
+
+
+def _run_of_study(given: str, path: str, wanted: Sequence[tuple[str, str]], others: Sequence[str]) -> NamedRun:
+    from batprotocol.studies import read_rows
+    from batprotocol.studies.outcomes import DONE
+
+    try:
+        rows = read_rows(path)
+    except StudyError as error:
+        if path.lower().endswith(_STUDY) and error.file != path and not os.path.exists(error.file):
+            raise StudyError(
+                f"none of its runs is there yet: 'batproto study run {path}' runs them", file=path
+            ) from None
+        raise
+    row = _row(given, path, rows, wanted)
+    name = _short(wanted, others) or given
+    if row.state == DONE:
+        return NamedRun(given, name, row=row)
+    if row.recording is None:
+        raise StudyError(f"the run has failed, and nothing of it was kept: {row.error}", file=given)
+    return NamedRun(given, name, recording=row.recording)
+
+
+def _row(given: str, path: str, rows: Rows, wanted: Sequence[tuple[str, str]]) -> Row:
+    """The one row that is wanted."""
+    from batprotocol.studies.comparing.rows import axes_of, label, select, select_one
+
+    where = {axis: [value] for axis, value in wanted}
+    if not rows:
+        raise StudyError("there are no runs in it", file=path)
+    try:
+        found = select(rows, where)
+        if len(found) < 2:
+            return select_one(rows, where)
+    except InputError as error:
+        raise InputError(error.reason, file=given) from None
+    differing = [axis for axis, labels in axes_of(found).items() if len(labels) > 1]
+    one = "&".join(
+        [*(f"{axis}={value}" for axis, value in wanted), *(f"{a}={label(found[0].axes[a])}" for a in differing)]
+    )
+    raise InputError(f"{len(found):,} runs are of this name: name one, such as '{path}?{one}'", file=given)
+
+
+def _short(wanted: Sequence[tuple[str, str]], others: Sequence[str]) -> str:
+    """Where a run is on the axes that are not the same for all that are named with it."""
+    named_with = [parse_qsl(other.partition("?")[2], keep_blank_values=True) for other in others]
+    return " ".join(
+        f"{axis}={value}"
+        for axis, value in wanted
+        if not named_with or not all((axis, value) in pairs for pairs in named_with)
+    )
+
+
+@contextmanager
+def _telling_of_parquet(given: str) -> Iterator[None]:
+    """What is wrong with a Parquet file, whose package has exceptions of its own, in a sentence."""
+    try:
+        yield
+    except (InputError, StudyError):
+        raise
+    except (ValueError, KeyError, TypeError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".")
+        raise InputError(f"its jobs.parquet cannot be read: {reason}", file=given) from None
