@@ -446,7 +446,7 @@ def test_the_command(tmp_path: Path) -> None:
         (["jobs.csv", "-o", "no/run.html"], 1, "no/run.html: no such file or directory"),
         (["README.md", "-o", "run.txt"], 2, "-o is for a file that ends with .html, got run.txt"),
         (["README.md", "-o", "run.html", "--messages", "all"], 2, "'all' is neither a number nor 'none'"),
-        (["README.md", "-o", "run.html"], 1, "none of the messages of README is one of today's protocol"),
+        (["README.md", "-o", "run.html"], 1, "holds nothing that can be read as a run"),
     ],
 )
 def test_the_command_says_what_is_wrong(
