@@ -20,6 +20,7 @@ from typing import Any, Final
 
 __all__ = [
     "BUNDLES",
+    "FLAGS",
     "MODULES",
     "PLAIN",
     "VARIABLE",
@@ -76,6 +77,7 @@ MODULES: Final = tuple(
             "edc/session.py",
             "edc/verdicts.py",
             "signals.py",
+            "simulator/results/extended.py",
             "simulator/results/series.py",
             "steps/counting.py",
         )
@@ -91,7 +93,8 @@ number is the same on each machine, as what a compiler makes depends on what it 
 # -O1 takes half the time that -O2 does, and simulates as fast: what mypyc writes are calls of Python's own functions.
 # As nobody else calls what is in there, calls within it need no detour, which is worth more than -O2 was.
 _LEVEL: Final = "2" if sys.platform == "win32" else "1"
-_FLAGS: Final = [] if sys.platform == "win32" else ["-fvisibility=hidden", "-w"]
+# Products and sums are rounded one by one, as Python rounds them, also where the processor could do both at once.
+FLAGS: Final = [] if sys.platform == "win32" else ["-fvisibility=hidden", "-w", "-ffp-contract=off"]
 
 
 def is_wanted(default: bool) -> bool:
@@ -127,7 +130,7 @@ def extensions() -> list[Any]:
             if len(each.sources) > BUNDLES:  # what holds all modules; the others only tell Python where theirs is
                 each.depends = [*each.depends, *each.sources]
                 each.sources = list(bundles([Path(name) for name in each.sources]))
-                each.extra_compile_args = [*each.extra_compile_args, *_FLAGS]
+                each.extra_compile_args = [*each.extra_compile_args, *FLAGS]
         return made
     except SystemExit as error:
         raise RuntimeError(f"mypyc has failed: {error}") from None

@@ -5,7 +5,6 @@ It must not know how the containers are made.
 
 from __future__ import annotations
 
-import csv
 import io
 import math
 import os
@@ -24,6 +23,7 @@ from batprotocol.capture.jobs import ToldJob, jobs_of
 from batprotocol.capture.knowledge import Knowledge, knowledge_at, said_in
 from batprotocol.recording.moments import MOST, moment_of
 from batprotocol.recording.names import MCAP, MCAP_MAGIC
+from batprotocol.tables import Rows
 
 if TYPE_CHECKING:
     import pandas
@@ -225,5 +225,4 @@ def _texts(data: bytes) -> Mapping[str, str]:
 
 def _rows(data: bytes) -> tuple[Mapping[str, str], ...]:
     """The rows of a CSV file; what is too much or too little in one is left out."""
-    table = csv.DictReader(io.StringIO(data.decode("utf-8", "replace"), newline=""))
-    return tuple({key: value for key, value in row.items() if key and isinstance(value, str)} for row in table)
+    return tuple(Rows(io.StringIO(data.decode("utf-8", "replace"), newline="")))

@@ -40,6 +40,7 @@ FLOORS = {
     "schemas": 4.6,
     "importing": 4.5,
     "methods": 4.5,
+    "tables": 4.5,
     "signals": 4.5,
     "writing": 4.5,
     "sockets": 4.5,

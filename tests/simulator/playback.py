@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,12 @@ class Run:
         if "--mmax-workload" in arguments:
             mmax = max(json.loads(path.read_text())["nb_res"] for path in paths)
         energy = "--energy-host" in arguments
-        lists = [name.split("/")[-1] for name in self.info["batsim_command"] if name.endswith(".txt")]
+        command = self.info["batsim_command"]
+        lists = [
+            name.split("/")[-1]
+            for word, name in pairwise(command)
+            if word == "--external-events" or name.endswith(".txt")
+        ]
         return Simulator(
             read_platform(
                 self.inputs / "platforms" / f"{self.info['platform']}.xml", roles=roles, mmax=mmax, energy=energy

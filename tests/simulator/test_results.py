@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import copy
 import csv
+import io
 import json
 import math
 import pickle
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rich.console import Console
 
 from batprotocol.model import FinalJobState
-from batprotocol.simulator.machine.extended import difference, total
 from batprotocol.simulator.results import (
     EnergyRow,
     JobRow,
@@ -33,11 +36,15 @@ from batprotocol.simulator.results import (
     read_jobs,
     write_real_execution,
 )
-from batprotocol.simulator.results.precise import Precise, slowdown
+from batprotocol.simulator.results.extended import Pair, difference, plus, quotient, times, total
+from batprotocol.simulator.results.files import job_line, jobs_text
+from batprotocol.simulator.results.precise import Precise
 from batprotocol.simulator.results.series import StepSeries
+from batprotocol.tables import Rows
 
 WITHOUT_ENGINE = True
 
+JOBS = jobs_text([]).rstrip()
 STATES = [state for state in FinalJobState if state is not FinalJobState.REJECTED]
 
 
@@ -127,6 +134,50 @@ def test_rows_are_written_as_batsim_writes_them(tmp_path: Path) -> None:
     ]
 
 
+NAMED = st.text(st.characters(blacklist_categories=("Cs",)) | st.sampled_from('",!w0 '), max_size=12)
+
+
+def as_csv(row: JobRow) -> str:
+    """A line of jobs.csv as programs write it that put names into quotation marks."""
+    written = io.StringIO()
+    csv.writer(written).writerow([row.job_id, row.workload_name, row.profile])
+    return written.getvalue().removesuffix("\r\n") + job_line(job()).removeprefix("1,w0,w0!p")
+
+
+@given(st.lists(st.tuples(NAMED, NAMED), max_size=3))
+def test_names_are_written_raw_and_read_raw_and_quoted(tmp_path_factory: pytest.TempPathFactory, names: Any) -> None:
+    rows = [replace(job(id), profile=f"w0!{profile}") for id, profile in names]
+    assume(not any(",w0,w0!" in each or each == "w0" or "\0" in each for pair in names for each in pair))
+    # An id or a profile of quotation marks around a comma looks like what other programs write.
+    assume(not any(id.startswith('"') and id.endswith('"') for id, _ in names))
+    path = tmp_path_factory.mktemp("read") / "jobs.csv"
+    for lines in (list(map(job_line, rows)), list(map(as_csv, rows))):
+        path.write_text("\n".join([JOBS, *lines, ""]), encoding="utf-8", newline="")
+        assert list(read_jobs(path)) == rows
+    for row, (id, profile) in zip(rows, names, strict=True):
+        if not set("\n\r") & set(id + profile):
+            assert job_line(row).startswith(f"{id},w0,w0!{profile},0.000000,")
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("a,b,w0,w0!p", ("a,b", "w0!p")),
+        ('a"b,w0,w0!p', ('a"b', "w0!p")),
+        ('"a",w0,w0!p', ('"a"', "w0!p")),
+        ('"a,b",w0,w0!p', ("a,b", "w0!p")),
+        ('"a ""b""",w0,"w0!p,q"', ('a "b"', "w0!p,q")),
+        ('a,w0,w0!"p, q', ("a", 'w0!"p, q')),
+        ('"1","w0","w0!p"', ("1", "w0!p")),
+    ],
+)
+def test_which_names_are_read(tmp_path: Path, line: str, names: tuple[str, str]) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text(f"{JOBS}\n{line}{job_line(job()).removeprefix('1,w0,w0!p')}\n")
+    (row,) = read_jobs(path)
+    assert (row.job_id, row.profile) == names
+
+
 def test_an_empty_simulation_has_means_that_are_no_numbers(tmp_path: Path) -> None:
     ResultFiles(f"{tmp_path}/").ended(Totals(nb_computing_machines=4))
     text = (tmp_path / "schedule.json").read_text()
@@ -158,7 +209,7 @@ def test_rows_survive_being_written_and_read(
         for name in one.__struct_fields__:
             assert getattr(one, name) == pytest.approx(getattr(other, name), abs=1e-6)
     with (folder / "jobs.csv").open(newline="") as file:
-        for line, row in zip(csv.DictReader(file), given_rows, strict=True):
+        for line, row in zip(Rows(file), given_rows, strict=True):
             assert (line["job_id"], line["success"]) == (row.job_id, str(int(row.success)))
 
 
@@ -367,14 +418,82 @@ def test_rows_are_kept_or_read_from_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(np.finfo(np.longdouble).nmant != 63, reason="this machine has no such numbers to compare with")
-@given(st.lists(st.floats(0, 1e12) | st.integers(0, 10**6).map(lambda number: number / 7), max_size=40))
-def test_sums_of_joules_are_those_of_batsims_processors(values: list[float]) -> None:
-    others = [value / 3 for value in values]
-    expected, other = (sum(map(np.longdouble, each), np.longdouble(0)) for each in (values, others))
-    high, low = total(values)
-    assert np.longdouble(high) + np.longdouble(low) == expected
-    high, low = difference((high, low), total(others))
-    assert np.longdouble(high) + np.longdouble(low) == expected - other
+def rounded(value: Fraction) -> Fraction:
+    """An exact number rounded to 64 bits, to the even one of two."""
+    if not value:
+        return value
+    unit = Fraction(2) ** (math.frexp(value)[1] - 64)
+    while abs(value) / unit >= 2**64:  # as a double, it would be the next power of two
+        unit *= 2
+    while abs(value) / unit < 2**63:
+        unit /= 2
+    return round(value / unit) * unit
+
+
+def exact(pair: Pair) -> Fraction:
+    """What a pair stands for, whose first number is the nearest double."""
+    assert pair[0] == pair[0] + pair[1]
+    return Fraction(pair[0]) + Fraction(pair[1])
+
+
+def pair_of(value: Fraction) -> Pair:
+    near = float(value)
+    return near, float(value - Fraction(near))
+
+
+SECONDS = st.floats(0, 1e12) | st.integers(0, 10**9).map(lambda number: number / 7) | st.floats(1e-9, 1e-3)
+NUMBERS = st.builds(
+    lambda one, other, sign: pair_of(sign * rounded(Fraction(one) + Fraction(other))),
+    SECONDS,
+    SECONDS.map(lambda number: number / 1e9),
+    st.sampled_from((1, -1)),
+)
+
+
+@given(NUMBERS, NUMBERS)
+def test_64_bits_are_those_of_batsims_processors(one: Pair, other: Pair) -> None:
+    assert exact(plus(one, other)) == rounded(exact(one) + exact(other))
+    assert exact(difference(one, other)) == rounded(exact(one) - exact(other))
+    if other[0]:
+        assert exact(quotient(one, other)) == rounded(exact(one) / exact(other))
+
+
+@given(st.lists(SECONDS, max_size=40))
+def test_sums_are_rounded_after_each_number(values: list[float]) -> None:
+    expected = Fraction(0)
+    for value in values:
+        expected = rounded(expected + Fraction(value))
+    assert exact(total(values)) == expected
+
+
+@pytest.mark.parametrize("bits", range(1, 15))
+def test_ties_are_rounded_to_the_even_one(bits: int) -> None:
+    for number in range(-3, 4):
+        one, other = (1.0, number * 2.0**-63), (2.0**-64, 0.0)
+        for sign in (1, -1):
+            value = sign * exact(other) / 2**bits
+            assert exact(plus(one, pair_of(value))) == rounded(exact(one) + value)
+
+
+@pytest.mark.parametrize("huge", [1e290, 1e308, math.inf, -math.inf])
+def test_huge_numbers_are_doubles(huge: float) -> None:
+    assert plus((huge, 0.0), (1.5, 0.0)) == (huge, 0.0)
+    assert quotient((huge, 0.0), (4.0, 0.0)) == (huge / 4.0, 0.0)
+    assert quotient((huge, 0.0), (1e-300, 0.0)) == (math.copysign(math.inf, huge), 0.0)
+
+
+@given(SECONDS, SECONDS, st.sampled_from([0.0]) | SECONDS)
+def test_the_times_of_a_job_are_those_of_64_bits(submitted: float, waited: float, runtime: float) -> None:
+    start = submitted + waited
+    ran = Fraction(runtime) or rounded(Fraction(1, 100_000))
+    finish = rounded(Fraction(start) + ran)
+    turnaround = rounded(finish - Fraction(submitted))
+    waiting = rounded(Fraction(start) - Fraction(submitted))
+    found = times(submitted, start, runtime, 0.0)
+    assert tuple(map(exact, found)) == (finish, waiting, turnaround, rounded(turnaround / ran))
+    row = job("1", submitted, start, runtime)
+    assert (row.finish_time, row.waiting_time) == (float(finish), float(waiting))
+    assert (row.turnaround_time, row.stretch) == (float(turnaround), float(rounded(turnaround / ran)))
 
 
 @given(st.floats(0, 1e13), st.floats(-1e-6, 1e-6))
@@ -386,8 +505,3 @@ def test_precise_numbers_are_written_with_all_they_have(number: float, rest: flo
     assert f"{precise:.3e}" == f"{number:.3e}"
     for again in (pickle.loads(pickle.dumps(precise)), copy.deepcopy(precise)):
         assert (again, again.rest) == (number, rest)
-
-
-@given(st.floats(0, 1e6), st.sampled_from([1e-5, 1e-10, 3e-7, 5.0]))
-def test_slowdowns_of_the_shortest_jobs(waited: float, runtime: float) -> None:
-    assert slowdown(0.0, waited, runtime) == pytest.approx((waited + runtime) / runtime, rel=1e-12)

@@ -167,6 +167,23 @@ def test_energy_is_that_of_the_load() -> None:
     assert [row.consumed_energy for row in rows.rows] == [pytest.approx(100.0), pytest.approx(1000.0)]
 
 
+@pytest.mark.parametrize(("corrected", "joules"), [(False, 500.0), (True, 50.0)])
+def test_the_first_reading_charges_the_first_power_state(tmp_path: Path, corrected: bool, joules: float) -> None:
+    path = tmp_path / "platform.xml"
+    path.write_text(
+        """<platform version="4.1"><zone id="all" routing="Full">
+        <host id="master_host" speed="1Gf"><prop id="wattage_per_state" value="0:0"/></host>
+        <host id="host" speed="1Gf,1Gf" pstate="1"><prop id="wattage_per_state" value="100:100,10:10"/></host>
+        </zone></platform>"""
+    )
+    workload = Workload([StaticJob("1", 5.0, 1, DelayProfile(10.0))])
+    simulate(path, workload, FCFS(), energy=True, corrected=corrected, output=f"{tmp_path}/")
+    first, last = (
+        float(line.split(",")[1]) for line in (tmp_path / "consumed_energy.csv").read_text().splitlines()[1:]
+    )
+    assert (first, last - first) == (pytest.approx(joules, abs=0.01), pytest.approx(100.0, abs=0.01))
+
+
 def test_energy_needs_wattages() -> None:
     with pytest.raises(InputError, match="host0"):
         Simulator(PLATFORM, energy=True)
@@ -189,6 +206,28 @@ def test_a_kill_tells_how_far_the_job_had_come() -> None:
     killed = next(e for message in messages for e in message.events if type(e) is JobsKilledEvent)
     assert killed.progresses[0].progress.progress == pytest.approx(0.4, abs=1e-4)  # type: ignore[union-attr]
     assert ends(messages)["w0!1"][1] == "COMPLETED_KILLED"
+
+
+@pytest.mark.parametrize(("delay", "is_killed"), [(4.0, False), (5.0, True)])
+def test_profiles_are_absent_if_no_job_was_killed(delay: float, is_killed: bool) -> None:
+    def decide(message: Message) -> list[Event]:
+        events = list(at_once()(message))
+        for event in message.events:
+            calls = [
+                CallMeLaterEvent(timestamp=message.now, call_me_later_id=id, when=OneShot(at))
+                for id, at in (("kill", 4), ("a", 8), ("b", 8), ("c", 8))
+            ]
+            if type(event) is JobSubmittedEvent:
+                events.append(calls[0])
+            elif type(event) is RequestedCallEvent and event.call_me_later_id == "kill":
+                # Each call takes the time of a message: the shorter job ends before the kill is handled.
+                events += [*calls[1:], KillJobsEvent(timestamp=message.now, job_ids=("w0!1",))]
+        return events
+
+    job = StaticJob("1", 0.0, 1, DelayProfile(delay))
+    messages = simulated(simulator(job), decide, forward_profiles_on_jobs_killed=True)
+    (killed,) = (event for message in messages for event in message.events if type(event) is JobsKilledEvent)
+    assert (len(killed.progresses) == 1, killed.profiles is not None) == (is_killed, is_killed)
 
 
 def test_a_forced_stop_is_the_end() -> None:

@@ -6,7 +6,6 @@ simulators do, too. It must not know how a timeline is drawn.
 
 from __future__ import annotations
 
-import csv
 import os
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +17,7 @@ from batprotocol.capture.timeline.switches import Power, Switches
 from batprotocol.capture.timeline.values import OffDuty, Series, TimelineData, TimelineJob, intervals_of
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
+from batprotocol.tables import Rows
 
 __all__ = ["read_table", "read_tables"]
 
@@ -67,18 +67,20 @@ def _rows(file: Path, needed: Sequence[str], what: str = "such a table") -> Iter
     """The rows of a table, each with the number of its line."""
     try:
         with open(file, encoding="utf-8", newline="") as opened:
-            rows = csv.DictReader(opened)
-            lacks = [column for column in needed if column not in (rows.fieldnames or ())]
+            rows = Rows(opened)
+            lacks = [column for column in needed if column not in rows.columns]
             if lacks:
                 raise InputError(f"it has no column {lacks[0]}, which {what} has", file=os.fspath(file), line=1)
             for row in rows:
-                if None in row.values():
+                if len(row) < len(rows.columns):
                     reason = "the line is cut short: it has fewer columns than the first one"
-                    raise InputError(reason, file=os.fspath(file), line=rows.line_num)
-                yield rows.line_num, {column: value or "" for column, value in row.items() if isinstance(column, str)}
+                    raise InputError(reason, file=os.fspath(file), line=rows.number)
+                yield rows.number, row
+    except InputError:
+        raise
     except UnicodeDecodeError:
         raise InputError("it is no table: it is no text in UTF-8", file=os.fspath(file)) from None
-    except csv.Error as error:
+    except ValueError as error:
         raise InputError(f"it is no table: {error}", file=os.fspath(file)) from None
 
 

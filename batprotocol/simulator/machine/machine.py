@@ -13,6 +13,7 @@ from batprotocol.simulator.inputs import Host, Platform, Watts
 from batprotocol.simulator.machine.demands import Demands
 from batprotocol.simulator.machine.task import Task
 from batprotocol.simulator.results import MachineStatesRow, PStateRow
+from batprotocol.simulator.results.extended import difference, plus
 from batprotocol.steps.counting import step
 
 __all__ = ["Machine", "intervals"]
@@ -40,7 +41,6 @@ class Machine:
         hosts: the hosts by number.
         pstates: their power states.
         states: what they do, as numbers of `HostState`.
-        state_times: how many host-seconds were spent in each state.
         actions: what is under way on them, and who uses what.
         demands: what is known of what messages and tasks take.
         meters: those who measure over time; each has a method `advance(machine, now)`.
@@ -48,10 +48,12 @@ class Machine:
     """
 
     __slots__ = (
+        "_charged",
         "_links",
         "_read_at",
         "_running",
         "_since",
+        "_spent",
         "actions",
         "corrected",
         "counts",
@@ -62,7 +64,6 @@ class Machine:
         "meters",
         "platform",
         "pstates",
-        "state_times",
         "states",
     )
 
@@ -77,9 +78,11 @@ class Machine:
         self.counts = [0] * len(HostState)
         # Batsim does not count storages then, though it does when their state changes.
         self.counts[_IDLE] = len(platform.computation_hosts) if not corrected else len(hosts)
-        self.state_times = [0.0] * len(HostState)
         self.energy = [0.0] * len(hosts)
+        # The power states that energy is charged for: Batsim's is 0 until a host's energy is read for the first time.
+        self._charged = list(self.pstates) if corrected else [0] * len(hosts)
         self._since = [0.0] * len(hosts)
+        self._spent = [[(0.0, 0.0)] * len(hosts) for _ in HostState]
         self._read_at = [0.0] * len(hosts)
         self._running = [0] * len(hosts)
         self.meters: list[Any] = []
@@ -135,6 +138,7 @@ class Machine:
         if host >= 0 and self.has_energy and self._read_at[host] < now:
             self.energy[host] += self.watts(host) * (now - self._read_at[host])
             self._read_at[host] = now
+            self._charged[host] = self.pstates[host]
 
     def is_read(self, host: int, now: float) -> bool:
         """Whether the energy of a host is up to date."""
@@ -158,20 +162,20 @@ class Machine:
     def watts(self, host: int) -> float:
         """The power that a host draws now."""
         described = self.hosts[host]
-        pstate = self.pstates[host]
-        watts = self._watts(host)
+        pstate = self._charged[host]
+        watts = self._watts(host, pstate)
         speed = described.speeds[pstate]
         load = 1.0 if speed <= 0 else min(1.0, self.actions.load(host) / speed / described.cores)
         return watts.epsilon + load * (watts.max - watts.epsilon) if load > 0 else watts.idle
 
-    def _watts(self, host: int) -> Watts:
+    def _watts(self, host: int, pstate: int) -> Watts:
         watts = self.hosts[host].watts
         assert watts is not None, "energy is only measured where all hosts have wattages"
-        return watts[self.pstates[host]]
+        return watts[pstate]
 
     def least_watts(self) -> float:
         """The sum of all hosts' epsilon watts."""
-        return sum([self._watts(host).epsilon for host in range(len(self.hosts))])
+        return sum([self._watts(host, self.pstates[host]).epsilon for host in range(len(self.hosts))])
 
     # States
 
@@ -186,6 +190,13 @@ class Machine:
             counts[_IDLE],
             counts[_COMPUTING],
         )
+
+    def spent(self, state: int) -> float:
+        """How many host-seconds were spent in a state, up to the last change of each host."""
+        sum = 0.0, 0.0
+        for spent in self._spent[state]:
+            sum = plus(sum, spent)
+        return sum[0]
 
     def begin_job(self, hosts: Iterable[int], now: float) -> None:
         """A job starts on these hosts."""
@@ -205,7 +216,8 @@ class Machine:
     def _become(self, host: int, state: int, now: float) -> None:
         states, since = self.states, self._since
         before = states[host]
-        self.state_times[before] += now - since[host]
+        spent = self._spent[before]
+        spent[host] = plus(spent[host], difference((now, 0.0), (since[host], 0.0)))
         since[host] = now
         if before != state:
             counts = self.counts
@@ -221,7 +233,7 @@ class Machine:
         if self.meters:
             self.watch(now)
         described = self.hosts[host]
-        self.pstates[host] = pstate
+        self.pstates[host] = self._charged[host] = pstate
         self.actions.change(host, described.speeds[pstate], described.cores * described.speeds[pstate])
 
     def begin_switch(self, host: int, target: int, now: float) -> int:

@@ -14,8 +14,8 @@ from typing import Final
 from batprotocol.errors import InputError, shown
 from batprotocol.files import naming
 from batprotocol.model import FinalJobState
+from batprotocol.simulator.results.extended import SHORTEST, times
 from batprotocol.simulator.results.observing import (
-    SHORTEST,
     EnergyRow,
     JobRow,
     MachineStatesRow,
@@ -23,8 +23,8 @@ from batprotocol.simulator.results.observing import (
     PStateRow,
     Totals,
 )
-from batprotocol.simulator.results.precise import slowdown
 from batprotocol.simulator.results.statistics import Statistics
+from batprotocol.tables import Rows, quoted
 
 __all__ = ["COLUMNS", "ResultFiles", "parse_jobs", "read_energy", "read_jobs", "write_real_execution"]
 
@@ -39,10 +39,8 @@ _MACHINE_STATES: Final = "time,nb_sleeping,nb_switching_on,nb_switching_off,nb_i
 _PSTATE_CHANGES: Final = "time,machine_id,new_pstate"
 _CONSUMED_ENERGY: Final = "time,energy,event_type,wattmin,epower"
 _HOSTS: Final = re.compile(r"(?:[0-9]{1,10}(?:-[0-9]{1,10})?(?: |$))*")
-_QUOTED: Final = re.compile('["\n\r]')
+_BREAKS: Final = re.compile("[\n\r]")
 _STATES: Final = {state: state.name for state in FinalJobState}
-_WRONG: Final = {UnicodeDecodeError: "it is no text in UTF-8", TypeError: "the line is cut short"}
-"""What is wrong with a jobs.csv that has one of these errors."""
 _SUCCESS: Final = FinalJobState.COMPLETED_SUCCESSFULLY
 _BUFFER: Final = 1 << 16
 
@@ -172,8 +170,8 @@ def job_line(row: JobRow) -> str:
     """The line of a job in jobs.csv, without its end."""
     walltime = -1.0 if row.requested_time is None else row.requested_time
     names = f"{row.job_id},{row.workload_name},{row.profile}"
-    if names.count(",") > 2 or _QUOTED.search(names):
-        names = f"{_field(row.job_id)},{_field(row.workload_name)},{_field(row.profile)}"
+    if _BREAKS.search(names):  # all else is as Batsim writes it, raw, but a row is one line for everybody who reads it
+        names = ",".join(map(quoted, (row.job_id, row.workload_name, row.profile)))
     head = (
         f"{names},{row.submission_time:f},{row.requested_number_of_resources},{walltime:f},"
         f"{row.final_state is _SUCCESS:d},{_STATES[row.final_state]},"
@@ -181,21 +179,12 @@ def job_line(row: JobRow) -> str:
     start, runtime = row.starting_time, row.execution_time
     if start is None or runtime is None:
         return f"{head},,,,,,,,"
-    runtime = runtime or SHORTEST
-    finish = start + runtime
-    turnaround = finish - row.submission_time
+    finish, waiting, turnaround, stretch = times(row.submission_time, start, runtime, row.execution_time_rest)
     energy = "" if row.consumed_energy is None else f"{row.consumed_energy:f}"
     return (
-        f"{head}{start:f},{runtime:f},{finish:f},{start - row.submission_time:f},{turnaround:f},"
-        f"{float(slowdown(row.submission_time, start, runtime)):f},{row.allocated_resources},{energy},"
+        f"{head}{start:f},{runtime or SHORTEST:f},{finish[0]:f},{waiting[0]:f},{turnaround[0]:f},{stretch[0]:f},"
+        f"{row.allocated_resources},{energy},"
     )
-
-
-def _field(text: str) -> str:
-    """A text as CSV has it: in quotes if it needs them."""
-    if "," in text or _QUOTED.search(text):
-        return '"' + text.replace('"', '""') + '"'
-    return text
 
 
 def jobs_text(rows: Iterable[JobRow]) -> str:
@@ -269,20 +258,21 @@ def parse_jobs(lines: Iterable[str], name: str) -> Iterator[JobRow]:
     Raises:
         InputError: it is no jobs.csv; with the line.
     """
-    import csv
-
-    rows = csv.DictReader(lines)
+    rows = None
     try:
-        lacks = [column for column in COLUMNS if column not in (rows.fieldnames or ())]
+        rows = Rows(lines)
+        lacks = [column for column in COLUMNS if column not in rows.columns]
         if lacks:
             raise InputError(f"it is no jobs.csv: it lacks columns, such as {lacks[0]}", file=name)
         for row in rows:
             yield _job(row)
     except InputError:
         raise
-    except (ValueError, KeyError, TypeError, csv.Error) as error:
-        reason = _WRONG.get(type(error), str(error))
-        raise InputError(f"it is no jobs.csv: {reason}", file=name, line=rows.line_num or None) from None
+    except (ValueError, KeyError, TypeError) as error:
+        cut = isinstance(error, KeyError) and error.args[0] in COLUMNS
+        text = "it is no text in UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+        reason = "the line is cut short" if cut else text
+        raise InputError(f"it is no jobs.csv: {reason}", file=name, line=rows.number if rows else None) from None
 
 
 def read_energy(path: str | os.PathLike[str]) -> list[tuple[float, float]]:

@@ -12,13 +12,9 @@ from typing import NamedTuple
 import msgspec
 
 from batprotocol.model import FinalJobState
-from batprotocol.simulator.results.precise import slowdown
+from batprotocol.simulator.results.extended import SHORTEST, Times, times
 
 __all__ = ["EnergyRow", "JobRow", "MachineStatesRow", "Observer", "Observers", "PStateRow", "Totals"]
-
-
-SHORTEST = 1e-5
-"""How many seconds a job that took no time took as files tell it."""
 
 
 class JobRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +34,8 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
         allocated_resources: its hosts (`0-3 8`); "" if it was rejected.
         consumed_energy: what its hosts consumed while it ran, in joules; -1 where energy is not measured; None if
             it was rejected.
+        execution_time_rest: what the double `execution_time` lacks of the time from its start to its end, in seconds:
+            Batsim computes with eleven bits more than a double has.
     """
 
     job_id: str
@@ -51,6 +49,7 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
     execution_time: float | None = None
     allocated_resources: str = ""
     consumed_energy: float | None = None
+    execution_time_rest: float = 0.0
 
     @property
     def success(self) -> bool:
@@ -63,27 +62,36 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
         return SHORTEST if self.execution_time == 0 else self.execution_time
 
     @property
+    def times(self) -> Times | None:
+        """Its end, waiting time, turnaround time and stretch: each as a double and what that lacks of 64 bits."""
+        start, runtime = self.starting_time, self.execution_time
+        if start is None or runtime is None:
+            return None
+        return times(self.submission_time, start, runtime, self.execution_time_rest)
+
+    @property
     def finish_time(self) -> float | None:
         """When its execution ended, in seconds."""
-        runtime = self.shown_execution_time
-        return None if self.starting_time is None or runtime is None else self.starting_time + runtime
+        found = self.times
+        return None if found is None else found[0][0]
 
     @property
     def waiting_time(self) -> float | None:
         """Seconds from its submission to its start."""
-        return None if self.starting_time is None else self.starting_time - self.submission_time
+        found = self.times
+        return None if found is None else found[1][0]
 
     @property
     def turnaround_time(self) -> float | None:
         """Seconds from its submission to its end."""
-        finish = self.finish_time
-        return None if finish is None else finish - self.submission_time
+        found = self.times
+        return None if found is None else found[2][0]
 
     @property
     def stretch(self) -> float | None:
         """Its turnaround time / its execution time: its slowdown."""
-        start, runtime = self.starting_time, self.shown_execution_time
-        return None if start is None or runtime is None else float(slowdown(self.submission_time, start, runtime))
+        found = self.times
+        return None if found is None else found[3][0]
 
     @property
     def host_count(self) -> int:

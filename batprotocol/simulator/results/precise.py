@@ -1,17 +1,13 @@
-"""Numbers with more digits than a double has: Batsim adds joules, and divides seconds, with 64 bits instead of 53."""
+"""Numbers with more digits than a double has: Batsim adds joules with 64 bits instead of 53, and writes all of them."""
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["Precise", "slowdown"]
+__all__ = ["Precise"]
 
-_MANY: float = 1e6  # from here on, six decimals of a quotient show what a double lacks
 _DECIMALS = 6
-_SHORTEST = 1e-5
-"""What an execution time of 0 is counted as: as Batsim has it, which is nearer to 1/100000 than this double."""
 
 
 class Precise(float):
@@ -31,12 +27,6 @@ class Precise(float):
 
     rest: float
 
-    @classmethod
-    def nearest(cls, value: Fraction) -> Precise:
-        """The one for an exact number."""
-        near = float(value)
-        return cls(near, float(value - Fraction(near)))
-
     def __format__(self, specification: str) -> str:
         if specification != "f":
             return super().__format__(specification)
@@ -46,28 +36,3 @@ class Precise(float):
 
     def __reduce__(self) -> Any:
         return Precise, (float(self), self.rest)
-
-
-def slowdown(submission: float, start: float, runtime: float) -> float:
-    """Turnaround time / execution time of a job, with the digits that Batsim adds up, and of which it writes a double.
-
-    Args:
-        submission: when it was submitted, in seconds.
-        start: when it started, in seconds.
-        runtime: its execution time in seconds, not 0.
-    """
-    found = (start + runtime - submission) / runtime
-    if not _MANY < found < float("inf"):
-        return found
-    exact = _rounded(Fraction(1, 100_000)) if runtime == _SHORTEST else Fraction(runtime)
-    turnaround = _rounded(_rounded(Fraction(start) + exact) - Fraction(submission))
-    return Precise.nearest(_rounded(turnaround / exact))
-
-
-def _rounded(value: Fraction) -> Fraction:
-    """A number rounded to 64 bits, to the even one of two."""
-    if not value:
-        return value
-    power = 64 - math.frexp(value)[1]
-    unit = Fraction(2) ** -power
-    return round(value / unit) * unit

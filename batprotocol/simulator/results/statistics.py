@@ -6,38 +6,31 @@ import math
 from heapq import heappop, heappush
 
 from batprotocol.model import FinalJobState
+from batprotocol.simulator.results.extended import Pair, difference, plus
 from batprotocol.simulator.results.metrics import bounded_slowdown
 from batprotocol.simulator.results.observing import JobRow, Observer, Totals
-from batprotocol.simulator.results.precise import Precise, slowdown
 from batprotocol.simulator.results.series import StepSeries
 
 __all__ = ["Statistics"]
 
 
 class _Spread:
-    """Sum and maximum of a number."""
+    """Sum and maximum of a number, with 64 bits."""
 
-    __slots__ = ("_lacks", "maximum", "total")
+    __slots__ = ("_rest", "maximum", "total")
 
     def __init__(self) -> None:
         self.total = 0.0
-        self._lacks = 0.0
+        self._rest = 0.0
         self.maximum = 0.0
 
-    def add(self, value: float) -> None:
-        before = self.total
-        self.total = total = before + value
-        part = total - before
-        self._lacks += (before - (total - part)) + (value - part)
-        if isinstance(value, Precise):
-            self._lacks += value.rest
-        if value > self.maximum:
-            self.maximum = float(value)
+    def add(self, value: Pair) -> None:
+        self.total, self._rest = plus((self.total, self._rest), value)
+        if value[0] > self.maximum:
+            self.maximum = value[0]
 
     def mean(self, count: int) -> float:
-        if not count:
-            return math.nan
-        return (self.total + self._lacks) / count
+        return self.total / count if count else math.nan  # Batsim divides the double, not what it is the nearest to
 
 
 class Statistics(Observer):
@@ -65,37 +58,37 @@ class Statistics(Observer):
         self.first_submission = math.inf
         self.last_submission = -math.inf
         self.work = 0.0
-        self._waiting: list[
-            tuple[float, float]
-        ] = []  # jobs that may still wait at the last submission, by their starts
+        self._waiting: list[tuple[float, float]] = []  # by their starts, jobs that may still wait at the end
         self.last_finish = 0.0
+        self._finish = (0.0, 0.0)
         self.computing = StepSeries()
         self.queue = StepSeries()
         self.totals: Totals | None = None
 
     def job_ended(self, row: JobRow) -> None:
         self.counts[row.final_state] += 1
-        submission, start, runtime = row.submission_time, row.starting_time, row.shown_execution_time
-        if start is None or runtime is None:
+        submission, start = row.submission_time, row.starting_time
+        runtime, times = row.shown_execution_time, row.times
+        if start is None or runtime is None or times is None:
             return
-        finish = start + runtime
-        turnaround = finish - submission
-        self.waiting.add(start - submission)
+        finish, waiting, turnaround, slowdown = times
+        self.waiting.add(waiting)
         self.turnaround.add(turnaround)
-        self.slowdown.add(slowdown(submission, start, runtime))
-        self.bounded_slowdown.add(bounded_slowdown(turnaround, runtime))
+        self.slowdown.add(slowdown)
+        self.bounded_slowdown.add((bounded_slowdown(turnaround[0], runtime), 0.0))
         if submission < self.first_submission:
             self.first_submission = submission
         if submission > self.last_submission:
             self.last_submission = submission
-        if finish > self.last_finish:
-            self.last_finish = finish
+        if finish > self._finish:
+            self._finish = finish
+            self.last_finish = finish[0]
         self.work += row.host_count * runtime
         heappush(self._waiting, (start, submission))
         while self._waiting and self._waiting[0][0] <= self.last_submission:
             heappop(self._waiting)
         self.queue.add(submission, start, 1)
-        self.computing.add(start, finish, row.host_count)
+        self.computing.add(start, finish[0], row.host_count)
 
     def ended(self, totals: Totals) -> None:
         self.totals = totals
@@ -118,7 +111,7 @@ class Statistics(Observer):
     @property
     def makespan(self) -> float:
         """Seconds from time 0, or from the first submission if that is before, to the last end of a job."""
-        return self.last_finish - min(0.0, self.first_submission)
+        return difference(self._finish, (min(0.0, self.first_submission), 0.0))[0]
 
     def schedule(self) -> dict[str, str | int | float]:
         """What Batsim's schedule.json holds, key by key; its means are over all jobs, rejected ones included."""

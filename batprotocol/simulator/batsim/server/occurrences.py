@@ -142,7 +142,7 @@ def _jobs_killed(simulation: Simulation, message: JobsKilled) -> None:
         _complete(simulation, job, desk.stamp)
     profiles = None
     if simulation.setup.features.forward_profiles_on_jobs_killed:
-        profiles = tuple(simulation.profiles.told(id) for id in dict.fromkeys(job.profile_id for job in killed))
+        profiles = tuple(simulation.profiles.told(id) for id in dict.fromkeys(job.profile_id for job in killed)) or None
     desk.events.append(
         JobsKilledEvent(
             timestamp=desk.stamp,

@@ -6,10 +6,10 @@ from mypy_extensions import mypyc_attr
 
 from batprotocol.model import FinalJobState, Job
 from batprotocol.simulator.batsim.state.reports import Reports
-from batprotocol.simulator.machine.extended import difference, total
 from batprotocol.simulator.queue.actor import Actor
 from batprotocol.simulator.queue.exact import Queue
 from batprotocol.simulator.results import JobRow
+from batprotocol.simulator.results.extended import difference, total
 from batprotocol.simulator.results.precise import Precise
 
 __all__ = ["SimulatedJob"]
@@ -28,7 +28,7 @@ class SimulatedJob:
         execution: its actor while it runs, or None.
         kill_asked: whether somebody wanted it killed.
         starting_time: when its execution began.
-        runtime: how long it ran, once it has ended.
+        runtime: how long it ran, once it has ended: a double and what that lacks.
         final_state: how it ended, or None.
         return_code: what it returned.
         allocation: its hosts as text.
@@ -63,7 +63,7 @@ class SimulatedJob:
         self.execution: Actor | None = None
         self.kill_asked = False
         self.starting_time = 0.0
-        self.runtime = 0.0
+        self.runtime = (0.0, 0.0)
         self.final_state: FinalJobState | None = None
         self.return_code = 0
         self.allocation = ""
@@ -86,7 +86,7 @@ class SimulatedJob:
         now, machine = reports.queue.now, reports.machine
         self.return_code = return_code
         self.final_state = state
-        self.runtime = now - self.starting_time
+        self.runtime = difference((now, 0.0), (self.starting_time, 0.0))
         machine.end_job(self.hosts, now)
         reports.states()
 
@@ -127,7 +127,8 @@ class SimulatedJob:
             requested_time=self.job.walltime,
             final_state=state,
             starting_time=self.starting_time,
-            execution_time=self.runtime,
+            execution_time=self.runtime[0],
+            execution_time_rest=self.runtime[1],
             allocated_resources=self.allocation,
             consumed_energy=self.energy,
         )

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from mypy_extensions import mypyc_attr
 
 from batprotocol.model import HostState
-from batprotocol.simulator.machine.extended import difference, total
 from batprotocol.simulator.machine.machine import Machine
 from batprotocol.simulator.queue.exact import Queue
 from batprotocol.simulator.results import EnergyRow, Observer, Observers, Totals
+from batprotocol.simulator.results.extended import difference, quotient, total
 from batprotocol.simulator.results.precise import Precise
 
 __all__ = ["Reports"]
-
-_UNKNOWN: Final = (-1.0, 0.0)
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -82,10 +79,10 @@ class Reports:
     def energy(self, event_type: str) -> None:
         """The energy of all hosts was read."""
         machine, now = self.machine, self.queue.now
-        passed = now - self._last_energy_time
+        passed = difference((now, 0.0), (self._last_energy_time, 0.0))
         if self.observer is not None:
             energy = total(machine.energy)
-            power = difference(energy, self._last_energy)[0] / passed if passed > 0 else None
+            power = quotient(difference(energy, self._last_energy), passed)[0] if passed[0] > 0 else None
             self.observer.energy_read(EnergyRow(now, Precise(*energy), event_type, machine.least_watts(), power))
             self._last_energy = energy
         self._last_energy_time = now
@@ -98,18 +95,18 @@ class Reports:
         """The simulation is over."""
         if self.observer is None:
             return
-        times = self.machine.state_times
+        spent = self.machine.spent
         self.observer.ended(
             Totals(
                 consumed_joules=self._consumed(),
                 nb_computing_machines=len(self.machine.hosts),
                 nb_machine_switches=self._switches,
                 nb_grouped_switches=self._grouped_switches,
-                time_sleeping=times[HostState.SLEEPING],
-                time_switching_on=times[HostState.SWITCHING_ON],
-                time_switching_off=times[HostState.SWITCHING_OFF],
-                time_idle=times[HostState.IDLE],
-                time_computing=times[HostState.COMPUTING],
+                time_sleeping=spent(HostState.SLEEPING),
+                time_switching_on=spent(HostState.SWITCHING_ON),
+                time_switching_off=spent(HostState.SWITCHING_OFF),
+                time_idle=spent(HostState.IDLE),
+                time_computing=spent(HostState.COMPUTING),
                 simulation_time=self.queue.now,
                 complete=complete,
             )
@@ -119,7 +116,8 @@ class Reports:
         """What all hosts consumed from the first submission to the last end of a job; Batsim counts without as -1."""
         first, last = self._first_energy, self._last_end_energy
         if self.machine.has_energy and not self.machine.corrected:
-            return difference(_UNKNOWN if last is None else last, _UNKNOWN if first is None else first)[0]
+            unknown = (-1.0, 0.0)
+            return difference(unknown if last is None else last, unknown if first is None else first)[0]
         return 0.0 if first is None or last is None else difference(last, first)[0]
 
 

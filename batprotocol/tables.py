@@ -1,0 +1,104 @@
+"""Tables with a header and commas between the values, such as Batsim's result files, read line by line.
+
+Batsim writes names as they are, with the commas and quotation marks that are in them; what other programs have written
+has quotation marks around them. Both are read. It must not know what the columns mean, but where names are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Final
+
+__all__ = ["NAMES", "Rows", "quoted"]
+
+NAMES: Final = ["job_id", "workload_name", "profile"]
+"""The columns of names, where a table begins with them. A profile has its full name: `w0!nap` of workload `w0`."""
+
+
+class Rows:
+    """The rows of a table, one after the other.
+
+    A row that has too little has no value for the last columns; what it has too much is in no column.
+
+    Args:
+        lines: the lines of the table, with their ends.
+
+    Attributes:
+        columns: their names, in order.
+        number: of the last line that was read, from 1.
+
+    Raises:
+        ValueError: a row cannot be read; also while the rows are read.
+
+    >>> [row] = Rows(["job_id,workload_name,profile,success", 'my "first", job,w0,w0!nap,1'])
+    >>> row["job_id"], row["profile"], row["success"]
+    ('my "first", job', 'w0!nap', '1')
+    """
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self.number = 0
+        self._lines = self._counted(lines)
+        header = next(self._lines, "")
+        self.columns = _parsed([header]) if '"' in header else header.rstrip("\r\n").split(",")
+        self._others = len(self.columns) - len(NAMES) if self.columns[: len(NAMES)] == NAMES else 0
+
+    def __iter__(self) -> Iterator[dict[str, str]]:
+        for line in self._lines:
+            values = self._values(line)
+            if values:
+                yield dict(zip(self.columns, values, strict=False))
+
+    def _counted(self, lines: Iterable[str]) -> Iterator[str]:
+        for line in lines:
+            self.number += 1
+            yield line
+
+    def _values(self, line: str) -> list[str]:
+        text = line.rstrip("\r\n")
+        if '"' not in text:
+            values = text.split(",") if text else []
+            if len(values) <= len(self.columns) or not self._others:
+                return values
+        parts = text.rsplit(",", self._others)
+        if len(parts) == self._others + 1 > 1:
+            names = _names(parts[0])
+            if names is not None:
+                return [*names, *parts[1:]]
+        return _parsed(chain([line], self._lines))
+
+
+def _parsed(lines: Iterable[str], *, strict: bool = False) -> list[str]:
+    """The values of the first row, which may have quotation marks around them, and lines in them; none without it."""
+    import csv  # most tables do without
+
+    try:
+        return next(csv.reader(lines, strict=strict), [])
+    except csv.Error as error:
+        raise ValueError(str(error)) from None
+
+
+def _names(text: str) -> list[str] | None:
+    """The three names at the beginning of a row; None if they are not there."""
+    try:
+        found = _parsed([text], strict=True)
+    except ValueError:
+        found = []
+    if len(found) == len(NAMES) and ",".join(map(quoted, found)) == text:
+        return found
+    parts = text.split(",")
+    for place in range(1, len(parts) - 1):
+        if parts[place + 1].startswith(f"{parts[place]}!"):
+            return [",".join(parts[:place]), parts[place], ",".join(parts[place + 1 :])]
+    return None
+
+
+def quoted(text: str) -> str:
+    """A text with quotation marks around it, if it has commas, quotation marks or ends of lines.
+
+    >>> quoted("nap"), quoted("nap, long")
+    ('nap', '"nap, long"')
+    """
+    if any(each in text for each in ',"\n\r'):
+        return '"' + text.replace('"', '""') + '"'
+    return text
