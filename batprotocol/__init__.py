@@ -12,13 +12,13 @@ out which one it is given; `MessageBuilder` makes replies; `batprotocol.wire` ha
 flatc makes of the schema are `batprotocol.fb`.
 
 The rooms, from the ground up: `model`, `hosts` (what is free, to take from and give back to), `wire`, `builder`,
-`conversation` (what may be said when, on the `rules` that all protocols share), `files` and `writing`, `recording`,
-`sockets`, `signals`, `methods` and `importing` (what all that runs schedulers has in common), `schemas` (those of other
-ages, on `reflection`, which reads them), `engines` (where things run), then `edc` (running a decision component),
-`simulator` (an embedded Batsim), `legacy` (the older protocols, and a bridge), `capture` (what was recorded) and `fast`
-(FaST's schedulers, nodes and agents over MQTT), `campaigns` (CiGri's metascheduler), `policies` (ready schedulers),
-`studies` (many simulations, compared), `gym` (environments to learn in), `testing` and `cli`, the command; `errors` is
-for all of them, `distributions` for what is measured, and `steps` for what is compiled.
+`conversation` (what may be said when, on the `rules` that all protocols share), `files`, `tables` and `writing`,
+`recording`, `sockets`, `signals`, `methods` and `importing` (what all that runs schedulers has in common), `schemas`
+(those of other ages, on `reflection`, which reads them), `engines` (where things run), then `edc` (running a decision
+component), `simulator` (an embedded Batsim), `legacy` (the older protocols, and a bridge), `capture` (what was
+recorded) and `fast` (FaST's schedulers, nodes and agents over MQTT), `campaigns` (CiGri's metascheduler), `policies`
+(ready schedulers), `studies` (many simulations, compared), `gym` (environments to learn in), `testing` and `cli`, the
+command; `errors` is for all of them, `distributions` for what is measured, and `steps` for what is compiled.
 docs/explanation/architecture.md shows them drawn.
 """
 

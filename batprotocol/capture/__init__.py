@@ -5,9 +5,9 @@
 ...     first = next(iter(run))
 
 The data take this way: `archives` reads tar, compressed or not; `sources` finds the messages in all that people name
-(files, folders, archives, standard input), and `names` what their names tell. `files` makes a container of these, and
-`mcap` is the other.
-`captures` is the door: a `Capture` gives each message as an `Entry` (`entries`), which is read when somebody asks.
+(files, folders, archives, standard input), `names` what their names tell, and `kinds` whether a path holds messages or
+a table of jobs. `files` makes a container of these, and `mcap` is the other. `captures` is the door: a `Capture` gives
+each message as an `Entry` (`entries`), which is read when somebody asks.
 
 `copying` puts all that is kept into another container, `exporting` makes tables and traces for other programs of it,
 and `tapping` records what two say who are given to it.

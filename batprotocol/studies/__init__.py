@@ -4,8 +4,9 @@ A study is a value for each key, or several: schedulers, workloads and what is m
 combination is a run, which is named by a hash of all that decides what comes of it, and runs once. The data take this
 way through it:
 
-- `keys` says what can be described, and `study` makes runs of a description in TOML or Python. `schedulers` and `files`
-  find what it names, `sources` what a scheduler imports from beside it, and `runs` has what a run is and its name.
+- `keys` says what can be described, and `study` makes runs of a description in TOML or Python. `schedulers`, `files`
+  and `naming` find what it names, `sources` what a scheduler imports from beside it, and `runs` has what a run is and
+  its name.
 - `checking` reads each input once, and refuses what cannot run.
 - `running` gives what is not there yet to an engine (`batprotocol.engines`), where `executing` is what runs: it makes
   schedulers, reads `inputs`, simulates itself or with a `real` Batsim, keeps what is said in runs that fail

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import product
@@ -15,15 +14,14 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from batprotocol.errors import InputError, StudyError, shown
+from batprotocol.errors import StudyError, shown
 from batprotocol.files import naming
-from batprotocol.simulator import load_metric
 from batprotocol.simulator.inputs import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD
 from batprotocol.studies.files import Files
 from batprotocol.studies.keys import KEYS, values_of
-from batprotocol.studies.runs import Limits, Measure, OwnMetricFile, Run, Task
+from batprotocol.studies.naming import digest_of_program, own_metrics, traces_of
+from batprotocol.studies.runs import Limits, Measure, Run, Task
 from batprotocol.studies.schedulers import Chosen, chosen
-from batprotocol.studies.sources import imported_from_beside
 
 __all__ = ["Description", "read_description"]
 
@@ -89,7 +87,7 @@ class Description:
                 for number, each in enumerate(self._values["scheduler"])
                 for found in chosen(each, self.folder, _place("scheduler", number, keys["scheduler"]))
             ]
-            self._metrics, self._metric_files = _own_metrics(keys.get("metrics", []), self.folder)
+            self._metrics, self._metric_files = own_metrics(keys.get("metrics", []), self.folder)
             self._label()
             self._expect_changes()
             self._expect_chance()
@@ -155,7 +153,7 @@ class Description:
         examples = {"workload": EXAMPLE_WORKLOAD, "platform": EXAMPLE_PLATFORM}
         path = examples.get(key, path) if path == _EXAMPLE else os.path.join(self.folder, path)
         folder, own = os.path.split(path)
-        names = [own, *_traces(path)] if key == "workload" else [own]
+        names = [own, *traces_of(path)] if key == "workload" else [own]
         return _Input(label, own + mark + query, Files.read(folder, names), options)
 
     def _label(self) -> None:
@@ -241,7 +239,7 @@ class Description:
         """
         only = tuple(only)
         files: dict[str, Files] = {}
-        program = _program(batsim)
+        program = digest_of_program(batsim)
         count = self.count(only)
         if count > _MOST_RUNS:
             raise StudyError(
@@ -377,34 +375,6 @@ def _option(name: str, value: Any, place: str) -> Any:
     return value
 
 
-def _own_metrics(given: Any, folder: str) -> tuple[tuple[OwnMetricFile, ...], list[Files]]:
-    """The metrics that files define, and these files.
-
-    Raises:
-        StudyError: one is no metric.
-        OSError: a file cannot be read.
-    """
-    found: dict[str, OwnMetricFile] = {}
-    files = []
-    for number, each in enumerate(given if isinstance(given, list | tuple) else [given]):
-        place = _place("metrics", number, given)
-        target = getattr(each, "target", each)
-        if not isinstance(target, str) or ":" not in target:
-            raise StudyError(f"expected FILE.py:FUNCTION, or a metric that a file defines, got {shown(each)}", place)
-        try:
-            metric = load_metric(target, folder)
-        except InputError as error:
-            raise StudyError(str(error), place) from None
-        if metric.name in found:
-            raise StudyError(f"{shown(metric.name)} is there twice", place)
-        path, _, name = metric.target.rpartition(":")
-        beside, own = os.path.split(os.path.abspath(path))
-        files.append(Files.read(beside, imported_from_beside(path)))
-        about = (metric.name, metric.label, metric.definition, metric.unit, metric.better)
-        found[metric.name] = OwnMetricFile(f"{own}:{name}", files[-1].digest, *about)
-    return tuple(found.values()), files
-
-
 def _path_of(workload: Any) -> str:
     text = workload.get("workload") if isinstance(workload, Mapping) else workload
     return str(text).partition("?")[0]
@@ -474,37 +444,6 @@ def _drawn(value: Mapping[str, Any], workload: _Input, scheduler: Chosen, init: 
     found = () if "seed" in _words(workload) else _draws(value, workload)
     own = _SEED in init or _SEED in scheduler.arguments.values()
     return (*found, "scheduler") if own else found
-
-
-def _traces(path: str) -> list[str]:
-    """The files of usage traces that a workload names, by their names from its folder on."""
-    with naming(path), open(path, "rb") as file:
-        if b"TraceReplayProfile" not in file.read():
-            return []
-    from batprotocol.model import TraceReplayProfile
-    from batprotocol.simulator.inputs import read_workload
-
-    folder = os.path.dirname(os.path.abspath(path))
-    found: dict[str, None] = {}
-    for profile in read_workload(path, compositions=True).profiles.values():
-        if isinstance(profile.profile, TraceReplayProfile):
-            name = profile.profile.filename
-            found[name] = None
-            beside = os.path.dirname(name)
-            with open(os.path.join(folder, name), encoding="utf-8", errors="surrogateescape") as file:
-                lines = (line.strip() for line in file)
-                found.update((os.path.join(beside, line), None) for line in lines if line and not line.startswith("#"))
-    return list(found)
-
-
-def _program(batsim: Sequence[str]) -> str:
-    """The digest of the program that is to simulate."""
-    if not batsim:
-        return ""
-    path = shutil.which(batsim[0])
-    if path is None:
-        raise StudyError(f"there is no program {shown(batsim[0])}", "batsim")
-    return Files.read(os.path.dirname(path), [os.path.basename(path)]).digest
 
 
 def _wanted(only: Iterable[str], axes: Mapping[str, Sequence[Any]]) -> dict[str, set[str]]:

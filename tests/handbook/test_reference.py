@@ -108,6 +108,7 @@ INNER = {
     "files",
     "methods",
     "signals",
+    "tables",
     "writing",
 }
 """What is no room for users: how the library itself is made."""

@@ -8,7 +8,6 @@ import io
 import json
 import math
 import pickle
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,6 @@ from batprotocol.simulator.results import (
 )
 from batprotocol.simulator.results.extended import Pair, difference, plus, quotient, times, total
 from batprotocol.simulator.results.files import job_line, jobs_text
-from batprotocol.simulator.results.precise import Precise
 from batprotocol.simulator.results.series import StepSeries
 from batprotocol.tables import Rows
 
@@ -494,14 +492,3 @@ def test_the_times_of_a_job_are_those_of_64_bits(submitted: float, waited: float
     row = job("1", submitted, start, runtime)
     assert (row.finish_time, row.waiting_time) == (float(finish), float(waiting))
     assert (row.turnaround_time, row.stretch) == (float(turnaround), float(rounded(turnaround / ran)))
-
-
-@given(st.floats(0, 1e13), st.floats(-1e-6, 1e-6))
-def test_precise_numbers_are_written_with_all_they_have(number: float, rest: float) -> None:
-    precise = Precise(number, rest)
-    exact = Decimal(number) + Decimal(rest)
-    assert abs(Decimal(f"{precise:f}") - exact) <= Decimal("0.0000005")
-    assert precise == number
-    assert f"{precise:.3e}" == f"{number:.3e}"
-    for again in (pickle.loads(pickle.dumps(precise)), copy.deepcopy(precise)):
-        assert (again, again.rest) == (number, rest)

@@ -217,7 +217,7 @@ def test_wrong_numbers_are_refused(wrong: float) -> None:
     with pytest.raises(InputError, match="expected a period of > 0 seconds"):
         shuffled_weeks(workload, 0, period=wrong)
     if wrong:
-        with pytest.raises(InputError, match="expected a badness of estimates >= 0"):
+        with pytest.raises(InputError, match="expected an estimate factor >= 0"):
             estimated_walltimes(workload, wrong)
     with pytest.raises(InputError, match="expected 1 to 1000000 weeks"):
         resampled_weeks(workload, 0, weeks=0)

@@ -88,7 +88,10 @@ def test_names(tmp_path: Path) -> None:
     [
         ("lublin:x", "'x' is no value for hosts"),
         ("lublin:256?jobs=x", "'x' is no value for jobs"),
-        ("lublin:256?job=5", "expected jobs, seed, load, estimates, badness, walltimes, each once at most, got 'job'"),
+        (
+            "lublin:256?job=5",
+            "expected jobs, seed, load, offered-load, estimates, estimate-factor, badness",
+        ),
         ("lublin:256?jobs", "'' is no value for jobs"),
         ("lublin:256?jobs=5&jobs=6", "each once at most, got 'jobs'"),
         ("lublin:2", "expected 4 hosts or more"),
@@ -99,7 +102,7 @@ def test_names(tmp_path: Path) -> None:
         ("{}?jobs=a-b", "'a-b' is no value for jobs"),
         ("{}?shift=maybe", "'maybe' is no value for shift"),
         ("{}?larger=yes", "are for logs"),
-        ("{}?seed=1", "a seed is for weeks and badness"),
+        ("{}?seed=1", "a seed is for weeks and for an estimate-factor"),
         ("{}?load=0", "expected a factor > 0, got 0.0"),
         ("{}?weeks=random", "'random' is no value for weeks"),
         ("{}?weeks=shuffled", "over two periods of 604800 s at least, got 0 of them"),

@@ -129,7 +129,7 @@ def test_sources_and_inputs_travel(dask: DaskProcesses, tmp_path: Path) -> None:
     outcome = execute(
         (runs[0].task, description.limits, (runs[0].measure,)), packed, str(tmp_path / "process" / "scratch")
     )
-    assert outcome.measured == expected[0].metrics
+    assert list(outcome.measured.values()) == [expected[0].metrics]
 
 
 @pytest.mark.slow

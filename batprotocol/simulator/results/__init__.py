@@ -3,7 +3,8 @@
 `observing` has the values that a simulation reports while it runs, and who takes them: `files` writes Batsim's result
 files, `statistics` (with `series`, `extended` and `precise` numbers) keeps the numbers worth having, `metrics` has
 those of the field, under the names of a `catalogue`, and those of one's `own`, and `result` tells them in the end, in
-`words`, in a `summary` with charts, and in the `frames` of other libraries.
+`words` (with `steadiness`: whether the run was long enough), in a `summary` with charts, and in the `frames` of other
+libraries.
 """
 
 from batprotocol.simulator.results.catalogue import METRICS, Metric

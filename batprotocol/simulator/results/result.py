@@ -14,7 +14,7 @@ from batprotocol.simulator.results.observing import EnergyRow, JobRow, Observer,
 from batprotocol.simulator.results.own import OwnMetric
 from batprotocol.simulator.results.statistics import Statistics
 from batprotocol.simulator.results.steadiness import unsteady_sentence
-from batprotocol.simulator.results.words import duration, joules, ratio
+from batprotocol.simulator.results.words import duration, joules, percent, ratio
 
 if TYPE_CHECKING:
     import pandas
@@ -304,7 +304,7 @@ class Result:
         found = [(name, f"{write(mean)} mean, {write(most)} at most") for name, write, mean, most in times]
         found.append(("utilisation", f"{self.utilisation:.1%} of {self.host_count:,} hosts"))
         if self.offered_load is not None:
-            found.append(("offered load", f"{self.offered_load:.1%}"))
+            found.append(("offered load", percent(self.offered_load)))
         return found
 
     def _of_window(self, window: Metrics) -> list[tuple[str, str]]:
@@ -319,7 +319,7 @@ class Result:
         found += [(name, f"{write(each.mean)} mean, {write(each.max)} at most") for name, write, each in times]
         found.append(("utilisation", f"{window.utilisation:.1%} of {self.host_count:,} hosts"))
         if window.offered_load == window.offered_load:  # it is no NaN
-            found.append(("offered load", f"{window.offered_load:.1%}"))
+            found.append(("offered load", percent(window.offered_load)))
         return found
 
     def summary(self, window: Metrics | None = None) -> Summary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["chart", "duration", "joules", "ratio"]
+__all__ = ["chart", "duration", "joules", "percent", "ratio"]
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _ASCII = " .:-=+*%#"
@@ -42,6 +42,15 @@ def ratio(value: float) -> str:
     ('1.23', '12,346', '1e+300')
     """
     return f"{value:,.0f}" if 100 <= value < _DIGITS else f"{value:.3g}"
+
+
+def percent(share: float) -> str:
+    """A share in percent, and as a number where it is very large.
+
+    >>> percent(0.8331), percent(1e300)
+    ('83.3%', '1e+300')
+    """
+    return f"{share:.1%}" if abs(share) < 1000 else f"{share:.3g}"
 
 
 def duration(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""How plots are drawn: the figure, its panels, colours, legends and scales. It must not know what results are."""
+"""How plots are drawn: the figure, its panels, colours, legends and scales. It must not know what results hold."""
 
 from __future__ import annotations
 
@@ -11,8 +11,20 @@ from batprotocol.errors import InputError, PackageMissing, shown
 
 if TYPE_CHECKING:
     from batprotocol.studies.comparing.figures import Plot
+    from batprotocol.studies.comparing.rows import ResultRow
 
-__all__ = ["HATCHES", "MISSING", "MOST_TICKS", "Look", "canvas", "finish", "looks", "name_places", "panels_of"]
+__all__ = [
+    "HATCHES",
+    "MISSING",
+    "MOST_TICKS",
+    "Look",
+    "canvas",
+    "expect_results",
+    "finish",
+    "looks",
+    "name_places",
+    "panels_of",
+]
 
 MISSING: Final = "plots need the package matplotlib: pip install 'batprotocol[plots]'"
 HATCHES: Final = ("", "//", "\\\\", "..", "xx", "--", "++", "oo")
@@ -51,6 +63,17 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.size is not None and not (len(self.size) == 2 and all(0 < each <= 100 for each in self.size)):
             raise InputError(f"expected a width and a height in inches, in (0, 100], got {shown(self.size)}")
+
+
+def expect_results(results: list[ResultRow]) -> list[ResultRow]:
+    """At least one row.
+
+    Raises:
+        InputError: there is none.
+    """
+    if not results:
+        raise InputError("there are no results to draw")
+    return results
 
 
 def canvas(look: Look, panels: int = 1) -> tuple[Plot, list[Any]]:

@@ -1,0 +1,112 @@
+"""A plot of jobs: which share of them waited at most so long. Like the others, it needs matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from batprotocol.errors import InputError, shown
+from batprotocol.simulator import TAU, JobRow, metric_named
+from batprotocol.simulator.results import bounded_slowdown
+from batprotocol.studies.comparing.captions import runs_sentence
+from batprotocol.studies.comparing.drawing import Look, canvas, expect_results, finish, looks
+from batprotocol.studies.comparing.rows import ResultRow, axes_of, expect_axis, label, select
+from batprotocol.studies.comparing.units import in_unit
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["OF_JOBS", "plot_ecdf"]
+
+OF_JOBS: Final = ("waiting_time", "turnaround_time", "slowdown", "bounded_slowdown")
+"""What of jobs distributions can be drawn of."""
+_USUAL: Final = Look()
+_MOST_STEPS: Final = 2000
+"""Of so many steps, no eye sees each."""
+
+
+def plot_ecdf(
+    results: Iterable[ResultRow],
+    *,
+    of: str = "waiting_time",
+    by: str = "scheduler",
+    where: Mapping[str, Iterable[object]] | None = None,
+    unit: str = "",
+    log: bool = False,
+    look: Look = _USUAL,
+) -> Figure:
+    """Which share of the jobs have at most so much: the empirical distribution over the jobs of all runs.
+
+    Args:
+        results: the rows of a study; their jobs are read.
+        of: what of jobs: `waiting_time`, `turnaround_time`, `slowdown` or `bounded_slowdown` (tau = 10 s).
+        by: the axis of which each value is a line.
+        where: the values to look at, on some axes.
+        unit: the unit in which times are shown, such as `h`; "": seconds.
+        log: whether times are on a logarithmic scale, which is linear below 1.
+        look: size, title and labels.
+
+    Raises:
+        PackageMissing: matplotlib is not installed.
+        InputError: there are no results, or no such axis, value or unit, or no job ran.
+    """
+    if of not in OF_JOBS:
+        raise InputError(f"expected {', '.join(OF_JOBS)}, got {shown(of)}")
+    kept = expect_results(select(results, where or {}))
+    known = axes_of(kept)
+    whole = metric_named(f"mean_{of}")
+    told, divisor = in_unit(whole, unit) if unit else (whole, 1.0)
+    values: dict[str, list[float]] = {name: [] for name in known[expect_axis(known, by)]}
+    for row in kept:
+        if row.metrics:
+            found = (_of_job(job, of) for job in row.jobs())
+            values.setdefault(label(row.axes.get(by)), []).extend(
+                value / divisor for value in found if value is not None
+            )
+    if not any(values.values()):
+        raise InputError("no job ran")
+    figure, (axes,) = canvas(look)
+    from matplotlib.ticker import MaxNLocator
+
+    for number, (name, each) in enumerate(values.items()):
+        colour, _, dashes = looks(number)
+        right, share = _steps(each)
+        axes.step(right, share, where="post", color=colour, linestyle=dashes, label=name)
+    axes.set_xlabel(told.label_with_unit.removeprefix("mean "))
+    axes.set_ylabel("share of jobs")
+    axes.set_ylim(0, 1.02)
+    axes.xaxis.set_major_locator(MaxNLocator(6))
+    if log:
+        axes.set_xscale("symlog", linthresh=1.0)
+    axes.set_xlim(left=0 if of.endswith("time") else 1)
+    finish(
+        figure,
+        [axes],
+        look,
+        log=False,
+        legend=by,
+        note=runs_sentence(known, (by, None)).replace("runs", "jobs of runs"),
+    )
+    return figure
+
+
+def _of_job(job: JobRow, of: str) -> float | None:
+    turnaround, runtime = job.turnaround_time, job.shown_execution_time
+    if turnaround is None or runtime is None:
+        return None
+    if of == "bounded_slowdown":
+        return bounded_slowdown(turnaround, runtime, TAU)
+    return {"waiting_time": job.waiting_time, "turnaround_time": turnaround, "slowdown": job.stretch}[of]
+
+
+def _steps(values: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Where the share of values rises, and to what; of very many, as many as can be seen."""
+    ordered = sorted(values)
+    count = len(ordered)
+    every = max(1, count // _MOST_STEPS)
+    places = sorted({*range(every - 1, count, every), count - 1} if count else set())
+    start = [ordered[0]] if count else []
+    return [*start, *(ordered[place] for place in places)], [
+        *([0.0] if count else []),
+        *((place + 1) / count for place in places),
+    ]
