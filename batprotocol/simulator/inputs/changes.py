@@ -32,8 +32,8 @@ __all__ = [
 WEEK: Final = 604_800.0
 """Seconds."""
 _MOST_PERIODS: Final = 1_000_000
-_LONGER: Final = 0.001
-"""Seconds: a job whose walltime is its run time is ended by it. Policies take what is this far apart for one time."""
+_LONGER: Final = 1e-6
+"""Seconds: a walltime that equals the run time ends the job. So little more changes no start of the policies."""
 
 
 def scaled_load(workload: Workload, factor: float) -> Workload:
@@ -179,9 +179,9 @@ def estimated_walltimes(
 
 
 def exact_walltimes(workload: Workload) -> Workload:
-    """The same jobs, with exact estimates: each walltime is the run time and a millisecond.
+    """The same jobs, with exact estimates: each walltime is the run time and a microsecond.
 
-    A walltime that equals the run time ends the job, which has not succeeded then. A millisecond is what policies take
+    A walltime that equals the run time ends the job, which has not succeeded then. A microsecond is what policies take
     for no difference, so that they see the run times.
 
     Args:

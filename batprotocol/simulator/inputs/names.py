@@ -245,7 +245,7 @@ FILE_WORDS: Final[Mapping[str, Word]] = {
     "estimates": Word(
         "exact",
         _exact,
-        "Walltimes are the run times, and a millisecond more, so that no job is ended by them.",
+        "Walltimes are the run times, and a microsecond more, so that no job is ended by them.",
         "exact_walltimes",
     ),
     **_WALLTIMES,
@@ -260,7 +260,7 @@ MODEL_WORDS: Final[Mapping[str, Word]] = {
         "no, exact",
         _estimates,
         "Without it, walltimes are longer than run times, as people estimate them; with `no`, they are the run times, "
-        "and with `exact` a millisecond longer, so that no job is ended by them.",
+        "and with `exact` a microsecond longer, so that no job is ended by them.",
         "lublin_workload",
         "D. Tsafrir, Y. Etsion and D. G. Feitelson, JSSPP 2005",
     ),
