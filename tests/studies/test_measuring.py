@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 LATE = """
 from batprotocol.simulator import metric
-from beside import LIMIT
+from limits_of_measuring import LIMIT
 
 @metric(label="late jobs", better="less")
 def late(jobs, run):
@@ -34,7 +34,7 @@ SWF = "\n".join(
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "beside.py").write_text("LIMIT = 100")
+    (tmp_path / "limits_of_measuring.py").write_text("LIMIT = 100")
     (tmp_path / "mine.py").write_text(LATE)
     (tmp_path / "log.swf").write_text(SWF)
     return tmp_path
@@ -116,7 +116,7 @@ def test_metrics_of_ones_own(folder: Path) -> None:
 
 def test_a_metric_that_has_changed_is_computed_anew(folder: Path) -> None:
     first, _ = run(folder, metrics="mine.py:late")
-    (folder / "beside.py").write_text("LIMIT = 1_000_000_000")
+    (folder / "limits_of_measuring.py").write_text("LIMIT = 1_000_000_000")
     second, counts = run(folder, metrics="mine.py:late")
     assert counts == (0, 2)
     assert [row.metrics["late"] for row in second] == [0, 0] != [row.metrics["late"] for row in first]
