@@ -38,7 +38,7 @@ WITHOUT_ENGINE = True
 
 MINE = '''
 """Metrics."""
-from beside import LIMIT
+from beside_of_tests import LIMIT
 from batprotocol.simulator import metric
 
 @metric(label="late jobs", unit="jobs", better="less", source="somebody, 2026")
@@ -77,7 +77,7 @@ nameless = lambda jobs: 7.0
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "mine_of_tests.py").write_text(MINE)
-    (tmp_path / "beside.py").write_text("LIMIT = 10\n")
+    (tmp_path / "beside_of_tests.py").write_text("LIMIT = 10\n")
     return tmp_path
 
 
