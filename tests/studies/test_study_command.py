@@ -124,7 +124,7 @@ def test_ctrl_c_ends_at_once_and_loses_nothing(study: Path) -> None:
     assert process.returncode == 130
     found = re.search(r"interrupted; (\d+) of 200 runs are there, and stay there\n$", said)
     assert found, said
-    assert 3 <= int(found[1]) < 200
+    assert 1 <= int(found[1]) < 200  # each of the two processes may have kept one that is not counted yet
     with Store(study.with_name("study.runs"), writes=True) as store:
         assert int(found[1]) <= len(store.rows()) == len(list(runs.glob("*/*")))
     assert list((study.with_name("study.runs") / "unfinished").iterdir()) == []
