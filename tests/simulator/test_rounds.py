@@ -124,3 +124,14 @@ def test_rounds_that_change_nothing_are_the_last(kind: str) -> None:
 @each_kind
 def test_corrected_a_fatpipe_gives_each_all_and_no_more(kind: str) -> None:
     assert beside_a_slow_link(kind, 1e6, 4.0, 1.0, corrected=True) == [1e6 + 1.0, 1e3]
+
+
+@each_kind
+def test_a_bound_of_0_is_none(kind: str) -> None:
+    """As in SimGrid, not even that of what an executor computes."""
+    tried = KINDS[kind][0]([10.0], [1.0], False)
+    for bound, load in ((math.inf, 1.0), (0.5, 0.5), (0.0, 10.0)):
+        number = tried.work(KINDS[kind][1]({0: (1.0,)}, {0: 1.0}, bound, 0.0), 1.0)
+        tried.settle()
+        assert tried.load(0) == load
+        tried.cancel(number)

@@ -32,8 +32,8 @@ WITHOUT_ENGINE = True
 
 RECORDED = SHARED / "topologies"
 ROUTES = sorted((RECORDED / "routes" if RECORDED.is_dir() else DATA / "topologies").glob("*.json.xz"))
-UNSUPPORTED = {"precision/timing", "maxmin/concurrency-limit", "network/TCP-gamma"}
-"""The settings that change results, and are refused (with the value 0, the last one)."""
+UNSUPPORTED = {"precision/timing", "maxmin/concurrency-limit"}
+"""The settings that change results, and are refused."""
 
 
 def platform_of(routes: Path) -> Path:
@@ -317,6 +317,10 @@ def test_settings_that_count(read: Callable[..., Platform]) -> None:
         read(configured('<prop id="cpu/model" value="Cas01"/>'))
     with pytest.raises(InputError, match="before the first zone"):
         read(cluster("TORUS", "2", "0-1").replace("</platform>", "<config/></platform>"))
+
+
+def test_a_gamma_of_0_is_taken() -> None:
+    assert read_configuration([("network/TCP-gamma", "0")]).tcp_gamma == 0.0
 
 
 def test_of_two_settings_the_first_counts() -> None:

@@ -2,8 +2,8 @@
 
 A FATPIPE loses in each round the same amount: the least that a user takes, which grows no more. Work that grows on that
 FATPIPE alone is raised by what is left of it, divided by a weight. So what is left falls on a straight line, as long as
-the exponent of the double stays the same; and a rate, in units of its last bit, is a sum of rounded points of a straight
-line. Such a sum takes logarithmic time. A round is walked if rounding the quotient could change how the sum is rounded.
+the exponent of the double stays the same; and a rate, in units of its last bit, is a sum of rounded points of a line.
+Such a sum takes logarithmic time. A round is walked if rounding the quotient could change how the sum is rounded.
 """
 
 from __future__ import annotations

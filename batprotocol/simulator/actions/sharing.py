@@ -187,6 +187,8 @@ class Sharing:
     def _bound(self, demand: PythonDemand) -> float:
         """The greatest rate that there could be with all resources to oneself, as far as one part can tell."""
         bound = demand.network_bound
+        if bound == 0.0:  # SimGrid takes a bound of 0 for none
+            return inf
         for host, flops in demand.flops.items():
             bound = min(bound, self.speeds[host] / flops)
         if self._corrected:  # of a FATPIPE, all get all
@@ -240,14 +242,15 @@ class Sharing:
     def _jump(self, left: dict[int, _Resource], growing: dict[Work, None]) -> bool:
         """Go over many rounds at once, where all that grow use a FATPIPE alone; whether there is an end of rounds."""
         pipes, places = list(left.values()), {number: place for place, number in enumerate(left)}
+        if not all(pipe.is_fatpipe for pipe in pipes):
+            return True
         works = []
         for work in growing:
             ((number, weights), *others) = work.demand.weights.items()
-            if others or len(weights) > 1:
+            pipe, most = self._resources[number], max(weights)
+            if others or pipe.offer * ENOUGH > pipe.left * min(weights) / most:  # it may be the one who got least
                 return True
-            works.append((places[number], weights[0], work.rate, work.bound))
-        if not all(pipe.is_fatpipe for pipe in pipes):
-            return True
+            works.append((places[number], most, work.rate, work.bound))
         rounds, lefts, rates = jump([(pipe.left, pipe.offer) for pipe in pipes], works)
         if rounds > 0:
             for pipe, each in zip(pipes, lefts, strict=True):

@@ -27,7 +27,8 @@ class Configuration(msgspec.Struct, frozen=True, gc=False):
 
     Args:
         tcp_gamma: the greatest amount of bytes under way: with a latency of t seconds, a transfer gets at most
-            `tcp_gamma / (2 * t)` bytes per second.
+            `tcp_gamma / (2 * t)` bytes per second. 0: a task that sends over such a link has no greatest rate, as
+            SimGrid takes a bound of 0 for none.
         loopback: the link between a host and itself where the platform says nothing.
     """
 
@@ -125,7 +126,7 @@ def read_configuration(properties: Iterable[tuple[str, str]]) -> Configuration:
     gamma, bandwidth, latency = TCP_GAMMA, LOOPBACK.bandwidth, LOOPBACK.latency
     for name, value in settings.items():
         if name == "network/TCP-gamma":
-            gamma = _positive(name, value)
+            gamma = _positive(name, value, or_zero=True)
         elif name == "network/loopback-bw":
             bandwidth = _positive(name, value)
         elif name == "network/loopback-lat":

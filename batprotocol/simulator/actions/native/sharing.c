@@ -106,6 +106,9 @@ static double
 bound_of(const Actions *self, const Demand *demand)
 {
     double bound = demand->network_bound;
+    if (bound == 0.0) { /* SimGrid takes it for none */
+        return Py_HUGE_VAL;
+    }
     for (int index = 0; index < demand->computing; index++) {
         double rate = self->speeds[demand->host[index]] / demand->flops[index];
         bound = rate < bound ? rate : bound;
@@ -244,8 +247,13 @@ jumping(Actions *self)
     }
     for (Py_ssize_t index = 0; index < self->growing.count; index++) {
         const Demand *demand = self->growing.items[index]->demand;
-        if (demand->resources != 1 || demand->first[1] != 1) {
-            return NULL;
+        const Resource *pipe = &self->resources[demand->resource[0]];
+        double least = demand->most[0];
+        for (int part = 0; part < demand->first[1]; part++) {
+            least = demand->weight[part] < least ? demand->weight[part] : least;
+        }
+        if (demand->resources != 1 || pipe->offer * ENOUGH > pipe->left * least / demand->most[0]) {
+            return NULL; /* it may be the one who got least */
         }
     }
     PyObject *pipes = PyList_New(self->alive.count), *works = PyList_New(self->growing.count);
@@ -256,7 +264,7 @@ jumping(Actions *self)
     for (Py_ssize_t index = 0; pipes && works && index < self->growing.count; index++) {
         const Action *work = self->growing.items[index];
         int place = self->resources[work->demand->resource[0]].place;
-        PyList_SET_ITEM(works, index, Py_BuildValue("iddd", place, work->demand->weight[0], work->rate, work->bound));
+        PyList_SET_ITEM(works, index, Py_BuildValue("iddd", place, work->demand->most[0], work->rate, work->bound));
     }
     if (PyErr_Occurred()) {
         Py_XDECREF(pipes);
