@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -85,7 +84,7 @@ def platform_for(
         raise InputError(text, file=largest.filename)
     profiles = (each.profile for workload in workloads for each in workload.profiles.values())
     if all(isinstance(profile, DelayProfile) for profile in profiles):
-        return Platform.homogeneous(size, bandwidth=sys.float_info.max, latency=0.0)
+        return Platform.homogeneous(size, bandwidth=math.inf, latency=0.0)
     return Platform.homogeneous(size)
 
 
