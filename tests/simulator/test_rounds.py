@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from itertools import count
 from typing import Any
@@ -135,3 +136,32 @@ def test_a_bound_of_0_is_none(kind: str) -> None:
         tried.settle()
         assert tried.load(0) == load
         tried.cancel(number)
+
+
+@each_kind
+def test_what_is_near_to_its_end_is_over(kind: str) -> None:
+    """As near as a platform says, in copies, too."""
+    for timing, together in ((1e-9, 1), (1e-6, 2)):
+        tried = copy.deepcopy(KINDS[kind][0]([1.0], [1.0], False, timing, 1e-3))
+        tried.sleep(1.0)
+        tried.sleep(1.0 + 5e-7)
+        tried.work(KINDS[kind][1]({0: (1.0,)}, {0: 1.0}, math.inf, 1.0 + 5e-7), 1.0)
+        assert len(tried.advance(tried.step(math.inf))) == together
+        tried.settle()
+        assert tried.load(0) == together - 1
+    work = KINDS[kind][1]({0: (1.0,)}, {0: 1.0}, math.inf, 0.0)
+    for amount, is_done in ((1e-5, False), (1e-3, True)):
+        tried = KINDS[kind][0]([1.0], [1.0], False, 1e-6, amount)
+        tried.work(work, 1.0)
+        tried.settle()
+        assert tried.advance(1 - 1e-10) == [1] * is_done
+
+
+@each_kind
+def test_what_is_nearly_used_up_is(kind: str) -> None:
+    for amount, load in ((1e-5, 1.0), (0.2, 0.9)):
+        tried = KINDS[kind][0]([1.0, 1.0], [1.0, 1.0], False, 1e-9, amount)
+        tried.work(KINDS[kind][1]({0: (1.0,)}, {}, 0.4, 0.0), 1.0)
+        tried.work(KINDS[kind][1]({0: (1.0,)}, {}, math.inf, 0.0), 1.0)
+        tried.settle()
+        assert tried.load(0) == pytest.approx(load)

@@ -14,10 +14,10 @@ from batprotocol.simulator.actions.demand import PythonDemand
 from batprotocol.simulator.actions.rounds import ENOUGH, jump
 from batprotocol.steps.counting import step
 
-__all__ = ["Sharing", "Work"]
+__all__ = ["WORK_AMOUNT", "Sharing", "Work"]
 
-_LEFT: Final = 1e-5
-"""Of a resource: with less left, it is used up."""
+WORK_AMOUNT: Final = 1e-5
+"""A resource of which less is left is used up, unless a platform says otherwise."""
 _VERSIONS: Final = count(1)
 """Of the speeds of all machines: a demand that several of them have knows for which its rate is."""
 
@@ -76,18 +76,22 @@ class Sharing:
     Args:
         corrected: whether a resource loses nothing for work that grows no more; in SimGrid, it goes on losing what such
             work got last.
+        work_amount: a resource of which less is left is used up.
 
     Attributes:
         speeds: flops per second of a core of each host now.
         changed: the resources that have changed since `settle`.
     """
 
-    __slots__ = ("_corrected", "_joined", "_resources", "_version", "changed", "speeds")
+    __slots__ = ("_corrected", "_joined", "_resources", "_version", "changed", "speeds", "work_amount")
 
-    def __init__(self, capacities: Sequence[float], speeds: Sequence[float], corrected: bool) -> None:
+    def __init__(
+        self, capacities: Sequence[float], speeds: Sequence[float], corrected: bool, work_amount: float
+    ) -> None:
         self._corrected = corrected
         self._resources = [_Resource(capacity, False) for capacity in capacities]
         self._joined = 0
+        self.work_amount = work_amount
         self._version = next(_VERSIONS)
         self.speeds = list(speeds)
         self.changed: dict[int, None] = {}
@@ -235,7 +239,7 @@ class Sharing:
             self._grow(work)
             if work.rate == work.bound:
                 del growing[work]
-        for number in [number for number, resource in left.items() if _is_used_up(resource)]:
+        for number in [number for number, resource in left.items() if _is_used_up(resource, self.work_amount)]:
             for user in left.pop(number).users:
                 growing.pop(user, None)
 
@@ -277,7 +281,7 @@ def _number(work: Work) -> int:
     return work.number
 
 
-def _is_used_up(resource: _Resource) -> bool:
+def _is_used_up(resource: _Resource, least: float) -> bool:
     """Take what all have got from a resource; whether nothing is left of it."""
     users = resource.users
     if resource.is_fatpipe:
@@ -290,9 +294,9 @@ def _is_used_up(resource: _Resource) -> bool:
             growth = work.growth
             for weight in reversed(users[work]):
                 resource.left -= weight * growth
-                if resource.left < _LEFT:
+                if resource.left < least:
                     resource.left = 0.0
-    if resource.left < _LEFT:
+    if resource.left < least:
         resource.left = 0.0
     return resource.left <= 0.0
 

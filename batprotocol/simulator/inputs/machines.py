@@ -138,7 +138,15 @@ def made_platform(
         del computing[mmax:]
     members = {host.name: host.member for host in hosts}
     numbered = (msgspec.structs.replace(host, id=number) for number, host in enumerate(computing + storing))
-    return Platform(numbered, masters[0], members, tcp_gamma=configuration.tcp_gamma, filename=filename)
+    return Platform(
+        numbered,
+        masters[0],
+        members,
+        tcp_gamma=configuration.tcp_gamma,
+        timing=configuration.timing,
+        work_amount=configuration.work_amount,
+        filename=filename,
+    )
 
 
 def _given_roles(hosts: list[DescribedHost], roles: Sequence[tuple[str, str]], master: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from math import inf
 from typing import Any
 
 from batprotocol.errors import InputError, shown
-from batprotocol.simulator.inputs.configuration import TCP_GAMMA
+from batprotocol.simulator.inputs.configuration import TCP_GAMMA, TIMING, WORK_AMOUNT
 from batprotocol.simulator.inputs.hosts import Host, Role, SleepPState, Watts
 from batprotocol.simulator.inputs.network import NO_ROUTE, Link, Route
 from batprotocol.simulator.inputs.zones import ClusterZone, Member, find_route
@@ -26,6 +26,9 @@ class Platform:
         members: where each host stands in the network, by its name.
         tcp_gamma: how many bytes can be under way (SimGrid's `network/TCP-gamma`): with a latency of t seconds, a
             transfer gets at most `tcp_gamma / (2 * t)` bytes per second. 0: no limit.
+        timing: a sleep or a latency with less left, in seconds, is over (`precision/timing`).
+        work_amount: a host or a link with less left, in flops or bytes per second, is used up while they are shared
+            (`precision/work-amount`). A task is done with less left, of 1, than the product of both.
         filename: the file that it was read from, or "".
 
     >>> platform = Platform.homogeneous(32, speed=1e9)
@@ -40,11 +43,15 @@ class Platform:
         members: Mapping[str, Member],
         *,
         tcp_gamma: float = TCP_GAMMA,
+        timing: float = TIMING,
+        work_amount: float = WORK_AMOUNT,
         filename: str = "",
     ) -> None:
         self.hosts: tuple[Host, ...] = tuple(hosts)
         self.master = master
         self.tcp_gamma = tcp_gamma
+        self.timing = timing
+        self.work_amount = work_amount
         self.filename = filename
         self._members = dict(members)
         self._routes: dict[tuple[str, str], Route] = {}

@@ -87,7 +87,7 @@ class Machine:
         self.demands = Demands()
         speeds = [host.speeds[host.pstate] for host in hosts]
         capacities = [host.cores * speed for host, speed in zip(hosts, speeds, strict=True)]
-        self.actions = usual.Actions(capacities, speeds, corrected)
+        self.actions = usual.Actions(capacities, speeds, corrected, platform.timing, platform.work_amount)
 
     # Network
 

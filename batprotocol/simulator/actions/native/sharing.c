@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define USED_UP 1e-5 /* a resource with less left is used up */
-
 enum { ENOUGH = 1024 }; /* as in `rounds.py` */
 
 static uint64_t versions;
@@ -19,6 +17,14 @@ uint64_t
 new_version(void)
 {
     return ++versions;
+}
+
+void
+set_precision(Actions *self, double timing, double work_amount)
+{
+    self->sleeps.timing = timing;
+    self->work_amount = work_amount;
+    self->work_left = work_amount * timing;
 }
 
 int
@@ -152,7 +158,7 @@ grow(Actions *self, Action *work)
 
 /* Take what all have got from a resource; whether nothing is left of it. */
 static int
-is_used_up(Resource *resource)
+is_used_up(Resource *resource, double least)
 {
     double left = resource->left;
     if (resource->is_fatpipe) {
@@ -168,19 +174,19 @@ is_used_up(Resource *resource)
         left -= offer;
     }
     else {
-        for (int index = resource->count; index-- && !(left < USED_UP);) {
+        for (int index = resource->count; index-- && !(left < least);) {
             const User *user = &resource->users[index];
             double growth = user->work->growth;
             for (int part = user->last; part-- > user->first;) {
                 left -= user->work->demand->weight[part] * growth;
-                if (left < USED_UP) {
+                if (left < least) {
                     left = 0.0; /* and stays so, whatever else is taken */
                     break;
                 }
             }
         }
     }
-    resource->left = left < USED_UP ? 0.0 : left;
+    resource->left = left < least ? 0.0 : left;
     return resource->left <= 0.0;
 }
 
@@ -208,7 +214,7 @@ raise_all(Actions *self)
     for (Py_ssize_t index = 0; index < used_up;) { /* those that are used up go to the end */
         int number = alive->items[index];
         steps += self->resources[number].count;
-        if (is_used_up(&self->resources[number])) {
+        if (is_used_up(&self->resources[number], self->work_amount)) {
             alive->items[index] = alive->items[--used_up];
             alive->items[used_up] = number;
         }
