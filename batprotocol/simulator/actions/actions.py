@@ -53,7 +53,10 @@ class PythonActions:
         self._works: dict[int, Work] = {}
         self._ended: list[Work] = []
         self._paths: dict[tuple[int, int], tuple[float, Sequence[int]]] = {}
-        self._sharing = Sharing(capacities, speeds, corrected, work_amount)
+        self._sharing = self._new_sharing(capacities, speeds, work_amount)
+
+    def _new_sharing(self, capacities: Sequence[float], speeds: Sequence[float], work_amount: float) -> Sharing:
+        return Sharing(capacities, speeds, self._corrected, work_amount)
 
     # Resources
 
@@ -257,8 +260,11 @@ class PythonActions:
             joined.append((place, rate, work))
         for place, rate, work in sorted(joined, key=_place):
             if place:
-                self._sharing.add(work)
+                self._sharing.begin(work)
             work.rate = rate
+        for _, _, work in sorted(joined, key=_number):
+            if not work.joined and work.latency <= 0.0 and work.demand.weights:
+                self._sharing.add(work)  # it waits
         self._sharing.changed = dict.fromkeys(changed)
 
 
@@ -266,6 +272,10 @@ def restored() -> PythonActions:
     """Actions of the kind that is usual here, which get their state next."""
     made: PythonActions = usual.Actions((), (), False)
     return made
+
+
+def _number(joined: tuple[int, float, Work]) -> int:
+    return joined[2].number
 
 
 def _place(joined: tuple[int, float, Work]) -> int:

@@ -115,6 +115,10 @@ class Sharing:
 
     def add(self, work: Work) -> None:
         """Work begins to use its resources."""
+        self.begin(work)
+
+    def begin(self, work: Work) -> None:
+        """Work begins to use its resources, whatever others use."""
         work.rate = 0.0
         self._joined = work.joined = self._joined + 1
         for resource, weights in work.demand.weights.items():

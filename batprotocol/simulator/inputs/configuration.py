@@ -35,12 +35,14 @@ class Configuration(msgspec.Struct, frozen=True, gc=False):
         timing: sleeps and latencies with less left, in seconds, are over.
         work_amount: hosts and links with less left, in flops or bytes per second, are used up while they are shared. A
             task is done with less left, of 1, than the product of both.
+        concurrency_limit: how many executors can use a host at once, and tasks a link; 0: any number.
         loopback: the link between a host and itself where the platform says nothing.
     """
 
     tcp_gamma: float = TCP_GAMMA
     timing: float = TIMING
     work_amount: float = WORK_AMOUNT
+    concurrency_limit: int = 0
     loopback: Link = LOOPBACK
 
 
@@ -114,7 +116,7 @@ _AMOUNTS: Final[Mapping[str, bool]] = {
 _OLDER: Final[Mapping[str, str]] = {
     "maxmin/precision": "precision/work-amount",
     "surf/precision": "precision/timing",
-    **{name.replace("-", "_"): name for name in (*_HARMLESS, *_AMOUNTS)},
+    **{name.replace("-", "_"): name for name in (*_HARMLESS, *_AMOUNTS, "maxmin/concurrency-limit")},
 }
 """What SimGrid still takes for a name: until 2018, it wrote underscores, as in the platforms of Batsim 1 and 2."""
 
@@ -132,9 +134,13 @@ def read_configuration(properties: Iterable[tuple[str, str]]) -> Configuration:
     for name, value in properties:
         settings.setdefault(_OLDER.get(name, name), value)
     amounts = {}
+    limit = 0
     for name, value in settings.items():
         if name in _AMOUNTS:
             amounts[name] = _positive(name, value, or_zero=_AMOUNTS[name])
+            continue
+        if name == "maxmin/concurrency-limit":
+            limit = _limit(name, value)
             continue
         harmless = _HARMLESS.get(name)
         if harmless is None:
@@ -148,8 +154,16 @@ def read_configuration(properties: Iterable[tuple[str, str]]) -> Configuration:
         amounts.get("network/TCP-gamma", TCP_GAMMA),
         amounts.get("precision/timing", TIMING),
         amounts.get("precision/work-amount", WORK_AMOUNT),
+        limit,
         LOOPBACK if is_usual else Link(LOOPBACK.name, bandwidth, latency, LOOPBACK.fatpipe),
     )
+
+
+def _limit(name: str, value: str) -> int:
+    """A limit of how many; 0: none, for which SimGrid has negative numbers."""
+    if not _integer(value) or int(value) == 0:
+        raise InputError(f"expected a whole number > 0, or < 0 for no limit, got {shown(value)}", name)
+    return max(0, int(value))
 
 
 def _positive(name: str, value: str, *, or_zero: bool = False) -> float:

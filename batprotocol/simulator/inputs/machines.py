@@ -145,6 +145,7 @@ def made_platform(
         tcp_gamma=configuration.tcp_gamma,
         timing=configuration.timing,
         work_amount=configuration.work_amount,
+        concurrency_limit=configuration.concurrency_limit,
         filename=filename,
     )
 

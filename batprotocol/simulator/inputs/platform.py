@@ -29,6 +29,8 @@ class Platform:
         timing: a sleep or a latency with less left, in seconds, is over (`precision/timing`).
         work_amount: a host or a link with less left, in flops or bytes per second, is used up while they are shared
             (`precision/work-amount`). A task is done with less left, of 1, than the product of both.
+        concurrency_limit: how many executors can use a host at once, and tasks a link; others wait
+            (`maxmin/concurrency-limit`). 0: any number. As in SimGrid, less than 1 flop or byte does not count.
         filename: the file that it was read from, or "".
 
     >>> platform = Platform.homogeneous(32, speed=1e9)
@@ -45,6 +47,7 @@ class Platform:
         tcp_gamma: float = TCP_GAMMA,
         timing: float = TIMING,
         work_amount: float = WORK_AMOUNT,
+        concurrency_limit: int = 0,
         filename: str = "",
     ) -> None:
         self.hosts: tuple[Host, ...] = tuple(hosts)
@@ -52,6 +55,7 @@ class Platform:
         self.tcp_gamma = tcp_gamma
         self.timing = timing
         self.work_amount = work_amount
+        self.concurrency_limit = concurrency_limit
         self.filename = filename
         self._members = dict(members)
         self._routes: dict[tuple[str, str], Route] = {}
