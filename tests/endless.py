@@ -6,6 +6,7 @@ handler raises, as that of SIGINT does. What was interrupted is told on standard
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
@@ -20,6 +21,7 @@ from batprotocol import MessageBuilder, model
 from batprotocol.conversation import Conversation
 from batprotocol.edc import Scheduler
 from batprotocol.simulator import Platform, StaticJob, Workload, inputs, simulate
+from batprotocol.simulator.actions import KINDS
 from batprotocol.wire import dialect
 
 _AFTER = 0.2
@@ -68,6 +70,16 @@ def nothing(**how: Any) -> None:
     played(profiles["l59"], profiles, **how)
 
 
+def raised(kind: str) -> Callable[[], object]:
+    """Work grows for 10^13 rounds, as a FATPIPE loses hardly anything in each, and a wide link is used, too."""
+    actions, demand = KINDS[kind]
+    made = actions([1.0], [1.0], False)
+    fast, slow, wide = made.add_link(1e10, True), made.add_link(1e3, False), made.add_link(1e300, False)
+    made.work(demand({fast: (1e-3,), slow: (1e3,)}, {}, math.inf, 0.0), 1.0)
+    made.work(demand({fast: (1.0,), wide: (1.0,)}, {}, math.inf, 0.0), 1.0)
+    return partial(made.settle)
+
+
 def judged() -> Callable[[], object]:
     """A message that holds the same event again and again, whose profile is a long list."""
     conversation, mine, batsim = Conversation("protocol"), MessageBuilder(), MessageBuilder()
@@ -108,6 +120,7 @@ ENDLESS: dict[str, Callable[[], Callable[[], object]]] = {
     "all on one host": lambda: partial(
         played, model.ParallelTaskHomogeneousProfile(computation_amount=1e18), {}, jobs=100_000, energy=False
     ),
+    **{f"raised again and again, {kind}": partial(raised, kind) for kind in KINDS},
     "judged": judged,
     "read": read,
 }

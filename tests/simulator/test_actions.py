@@ -298,13 +298,13 @@ def swapped(each: PythonActions) -> PythonActions:
     kind = next(name for name in KINDS if type(each) is KINDS[name][0])
     for name in (next(name for name in KINDS if name != kind), kind):
         made, made_demand = KINDS[name]
-        *state, works = each.__getstate__()
+        *state, works, timing, amount = each.__getstate__()
         each = made((), (), False)
         moved = [
             (number, made_demand(work.weights, work.flops, work.network_bound, work.latency), *rest)
             for number, work, *rest in works
         ]
-        each.__setstate__((*state, moved))  # type: ignore[arg-type]
+        each.__setstate__((*state, moved, timing, amount))  # type: ignore[arg-type]
     return each
 
 
@@ -315,6 +315,7 @@ def told_state(each: PythonActions) -> tuple[Any, ...]:
         sorted(state[5]),
         *state[6:8],
         [(number, work.weights, *rest[:-1]) for number, work, *rest in state[8]],
+        *state[9:],
     )
 
 
@@ -413,6 +414,7 @@ def test_wrong_arguments_are_refused_in_c() -> None:
         (lambda: kind({-1: (1.0,)}, {}, 1.0, 0.0), ValueError),
         (lambda: kind({0: ("x",)}, {}, 1.0, 0.0), TypeError),
         (lambda: type(tried)([1.0], [], False), ValueError),
+        (lambda: type(tried)([], [], False, 0.0), ValueError),
         (lambda: type(tried)([], [], False).__setstate__((1, 2)), TypeError),  # type: ignore[arg-type]
         (lambda: tried.__setstate__(tried.__getstate__()), ValueError),
     ]

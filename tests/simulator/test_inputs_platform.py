@@ -466,3 +466,12 @@ def test_many_routes_do_not_fill_the_memory() -> None:
     for source, target in itertools.product(platform.hosts, repeat=2):
         platform.route(source, target)
     assert len(platform._routes) <= 1 << 16
+
+
+def test_without_a_network_nothing_takes_time() -> None:
+    platform = Platform.homogeneous(2, bandwidth=math.inf, latency=0.0)
+    assert platform.route(platform.hosts[0], platform.master) == platform.route(platform.master, platform.hosts[1])
+    assert platform.route(platform.hosts[0], platform.hosts[0]).message_cost == 0.0
+    for bandwidth, latency in [(math.inf, 1e-9), (math.nan, 0.0), (0.0, 0.0), (1.0, -1.0), (1.0, math.inf)]:
+        with pytest.raises(InputError, match="bandwidth"):
+            Platform.homogeneous(2, bandwidth=bandwidth, latency=latency)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from commands import run_here
+from conversations import at_once, simulated
 from work import lines_of
 
 from batprotocol.edc import Scheduler
@@ -15,6 +16,7 @@ from batprotocol.model import DelayProfile, JobSubmittedEvent
 from batprotocol.simulator import (
     HOST_LIMIT,
     Platform,
+    Simulator,
     StaticJob,
     Workload,
     platform_for,
@@ -91,3 +93,9 @@ def test_the_command_has_an_option_for_it(tmp_path: Path) -> None:
     workload_for(11, path)
     assert run_here("simulate", "-w", path, "--host-limit", 10).status == 1
     assert run_here("simulate", "-w", path, "--host-limit", 11).status == 0
+
+
+def test_on_a_platform_for_delays_time_begins_at_0() -> None:
+    workload = Workload([StaticJob("1", 0.0, 1, DelayProfile(1.0)), StaticJob("2", 2.0, 1, DelayProfile(1.0))])
+    simulator = Simulator(platform_for([workload]), [workload])
+    assert [message.now for message in simulated(simulator, at_once())] == [0.0, 0.0, 1.0, 2.0, 2.0, 3.0, 3.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from typing import Any
 
@@ -183,6 +184,6 @@ def _sleepy(count: int) -> Platform:
         watts=(idle, off, on, on),
         sleep_pstates=(SleepPState(1, 2, 3),),
         properties={"sleep_pstates": "1:2:3"},
-        bandwidth=1e300,
+        bandwidth=math.inf,
         latency=0.0,
     )

@@ -7,7 +7,6 @@ of the jobs' starts. Decisions are sent when time is to go on.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable
 from typing import ClassVar, Final, NamedTuple, TypeVar
 
@@ -231,7 +230,7 @@ class _Seen(Observer):
 def _platform(log: Log) -> Platform:
     """Equal hosts; where all jobs are delays, messages take no time."""
     if log.is_plain:
-        return Platform.homogeneous(log.hosts, bandwidth=sys.float_info.max, latency=0.0)
+        return Platform.homogeneous(log.hosts, bandwidth=math.inf, latency=0.0)
     return Platform.homogeneous(log.hosts)
 
 

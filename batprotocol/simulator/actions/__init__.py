@@ -3,7 +3,7 @@
 All arithmetic of a simulation's time is here, in doubles and in SimGrid's order, and nothing of who waits for what. It
 exists twice, with the same state and the same results to the last bit: in C (`native/`, where it was compiled), and in
 Python, in `sleeps` (time), `demand` (what work takes), `sharing` (how fast it goes on) and `actions` (all of it).
-`usual` knows which of the two simulations have.
+`rounds`, which both use, computes what many rounds of sharing come to. `usual` knows which of the two simulations have.
 """
 
 from __future__ import annotations

@@ -8,18 +8,16 @@ from math import inf
 from typing import Any, Final, TypeAlias
 
 from batprotocol.simulator.actions.demand import Path, PythonDemand, Transfers, amounts
-from batprotocol.simulator.actions.sharing import Sharing, Work
-from batprotocol.simulator.actions.sleeps import TIME_LEFT, Sleeps
+from batprotocol.simulator.actions.sharing import WORK_AMOUNT, Sharing, Work
+from batprotocol.simulator.actions.sleeps import TIMING, Sleeps
 from batprotocol.simulator.actions.usual import usual
 
 __all__ = ["PythonActions", "restored"]
 
-_WORK_LEFT: Final = 1e-14
-"""Work with less left, of 1, is done."""
 _MOST_PATHS: Final = 1 << 20
 
 _WorkState: TypeAlias = tuple[int, PythonDemand, float, float, float, int]
-State: TypeAlias = tuple[int, bool, bytes, bytes, bytes, list[int], bytes, bytes, list[_WorkState]]
+State: TypeAlias = tuple[int, bool, bytes, bytes, bytes, list[int], bytes, bytes, list[_WorkState], float, float]
 
 
 class PythonActions:
@@ -30,21 +28,35 @@ class PythonActions:
         speeds: flops per second of one core of each host now.
         corrected: whether a resource loses nothing for work that grows no more; in SimGrid, it goes on losing what such
             work got last.
+        timing: a sleep or a latency with less left, in seconds, is over (SimGrid's `precision/timing`).
+        work_amount: a resource of which less is left is used up (`precision/work-amount`). Work is done with less left,
+            of 1, than the product of both.
 
     Hosts are resources, and have the numbers that they have in `capacities`; links follow. Each action has a number, by
     which it is known until it has ended or was cancelled; one that began later has a greater one.
     """
 
-    __slots__ = ("_corrected", "_ended", "_next", "_paths", "_sharing", "_sleeps", "_works")
+    __slots__ = ("_corrected", "_ended", "_next", "_paths", "_sharing", "_sleeps", "_work_left", "_works")
 
-    def __init__(self, capacities: Sequence[float], speeds: Sequence[float], corrected: bool) -> None:
+    def __init__(
+        self,
+        capacities: Sequence[float],
+        speeds: Sequence[float],
+        corrected: bool,
+        timing: float = TIMING,
+        work_amount: float = WORK_AMOUNT,
+    ) -> None:
         self._corrected = corrected
         self._next = 0
-        self._sleeps = Sleeps()
+        self._sleeps = Sleeps(timing)
+        self._work_left = work_amount * timing
         self._works: dict[int, Work] = {}
         self._ended: list[Work] = []
         self._paths: dict[tuple[int, int], tuple[float, Sequence[int]]] = {}
-        self._sharing = Sharing(capacities, speeds, corrected)
+        self._sharing = self._new_sharing(capacities, speeds, work_amount)
+
+    def _new_sharing(self, capacities: Sequence[float], speeds: Sequence[float], work_amount: float) -> Sharing:
+        return Sharing(capacities, speeds, self._corrected, work_amount)
 
     # Resources
 
@@ -162,12 +174,12 @@ class PythonActions:
             rate, latency = work.rate, work.latency
             if latency > 0.0:
                 latency = latency - seconds if latency > seconds else 0.0
-                if latency < TIME_LEFT:
+                if latency < self._sleeps.timing:
                     latency = 0.0
                     self._sharing.add(work)
                 work.latency = latency
             work.remains -= rate * seconds
-            if work.remains < _WORK_LEFT:
+            if work.remains < self._work_left:
                 work.remains = 0.0
                 if latency <= 0.0:
                     self._ended.append(work)
@@ -228,12 +240,14 @@ class PythonActions:
                 (work.number, work.demand, work.latency, work.remains, work.rate, work.joined)
                 for work in self._works.values()
             ],
+            self._sleeps.timing,
+            self._sharing.work_amount,
         )
 
     def __setstate__(self, state: State) -> None:
-        following, corrected, capacities, fatpipes, speeds, changed, numbers, seconds, works = state
+        following, corrected, capacities, fatpipes, speeds, changed, numbers, seconds, works, timing, amount = state
         speed_of = array("d", speeds)
-        PythonActions.__init__(self, (), speed_of, corrected)
+        PythonActions.__init__(self, (), speed_of, corrected, timing, amount)
         self._next = following
         for capacity, is_fatpipe in zip(array("d", capacities), fatpipes, strict=True):
             self._sharing.add_link(capacity, bool(is_fatpipe))
@@ -246,8 +260,11 @@ class PythonActions:
             joined.append((place, rate, work))
         for place, rate, work in sorted(joined, key=_place):
             if place:
-                self._sharing.add(work)
+                self._sharing.begin(work)
             work.rate = rate
+        for _, _, work in sorted(joined, key=_number):
+            if not work.joined and work.latency <= 0.0 and work.demand.weights:
+                self._sharing.add(work)  # it waits
         self._sharing.changed = dict.fromkeys(changed)
 
 
@@ -255,6 +272,10 @@ def restored() -> PythonActions:
     """Actions of the kind that is usual here, which get their state next."""
     made: PythonActions = usual.Actions((), (), False)
     return made
+
+
+def _number(joined: tuple[int, float, Work]) -> int:
+    return joined[2].number
 
 
 def _place(joined: tuple[int, float, Work]) -> int:

@@ -11,12 +11,13 @@ from math import inf
 from typing import Final
 
 from batprotocol.simulator.actions.demand import PythonDemand
+from batprotocol.simulator.actions.rounds import ENOUGH, jump
+from batprotocol.steps.counting import step
 
-__all__ = ["Sharing", "Work"]
+__all__ = ["WORK_AMOUNT", "Sharing", "Work"]
 
-_LEFT: Final = 1e-5
-"""Of a resource: with less left, it is used up."""
-_MOST_ROUNDS: Final = 100_000
+WORK_AMOUNT: Final = 1e-5
+"""A resource of which less is left is used up, unless a platform says otherwise."""
 _VERSIONS: Final = count(1)
 """Of the speeds of all machines: a demand that several of them have knows for which its rate is."""
 
@@ -75,18 +76,22 @@ class Sharing:
     Args:
         corrected: whether a resource loses nothing for work that grows no more; in SimGrid, it goes on losing what such
             work got last.
+        work_amount: a resource of which less is left is used up.
 
     Attributes:
         speeds: flops per second of a core of each host now.
         changed: the resources that have changed since `settle`.
     """
 
-    __slots__ = ("_corrected", "_joined", "_resources", "_version", "changed", "speeds")
+    __slots__ = ("_corrected", "_joined", "_resources", "_version", "changed", "speeds", "work_amount")
 
-    def __init__(self, capacities: Sequence[float], speeds: Sequence[float], corrected: bool) -> None:
+    def __init__(
+        self, capacities: Sequence[float], speeds: Sequence[float], corrected: bool, work_amount: float
+    ) -> None:
         self._corrected = corrected
         self._resources = [_Resource(capacity, False) for capacity in capacities]
         self._joined = 0
+        self.work_amount = work_amount
         self._version = next(_VERSIONS)
         self.speeds = list(speeds)
         self.changed: dict[int, None] = {}
@@ -110,6 +115,10 @@ class Sharing:
 
     def add(self, work: Work) -> None:
         """Work begins to use its resources."""
+        self.begin(work)
+
+    def begin(self, work: Work) -> None:
+        """Work begins to use its resources, whatever others use."""
         work.rate = 0.0
         self._joined = work.joined = self._joined + 1
         for resource, weights in work.demand.weights.items():
@@ -186,47 +195,86 @@ class Sharing:
     def _bound(self, demand: PythonDemand) -> float:
         """The greatest rate that there could be with all resources to oneself, as far as one part can tell."""
         bound = demand.network_bound
+        if bound == 0.0:  # SimGrid takes a bound of 0 for none
+            return inf
         for host, flops in demand.flops.items():
             bound = min(bound, self.speeds[host] / flops)
+        if self._corrected:  # of a FATPIPE, all get all
+            for number, weights in demand.weights.items():
+                if self._resources[number].is_fatpipe:
+                    bound = min(bound, self._resources[number].capacity / max(weights))
         return bound
 
     def _share_out(self, concerned: list[Work]) -> None:
         """Raise all rates together until each is stopped by its bound or by a resource that is used up."""
         resources = self._resources
         left = {number: resources[number] for work in concerned for number in work.demand.weights}
+        if self._corrected:
+            left = {number: resource for number, resource in left.items() if not resource.is_fatpipe}
         growing = dict.fromkeys(concerned)
         for work in concerned:
             work.bound = self._bound(work.demand)
             work.rate = work.growth = 0.0
         for resource in left.values():
             resource.left = resource.capacity
-        for _ in range(_MOST_ROUNDS):
-            for resource in left.values():
-                parts = sum([len(weights) for work, weights in resource.users.items() if work in growing])
-                if parts == 0:
-                    resource.left = resource.offer = 0.0
-                else:
-                    resource.offer = resource.left if resource.is_fatpipe else resource.left / parts
-            for work in list(growing):
-                self._grow(work)
-                if work.rate == work.bound:
-                    del growing[work]
-            for number in [number for number, resource in left.items() if _is_used_up(resource)]:
-                for user in left.pop(number).users:
-                    growing.pop(user, None)
+        walked = 0
+        while True:
+            step()
+            self._raise_all(left, growing)
             if not growing:
-                break
+                return
             if self._corrected:  # else a resource goes on losing what finished work took last
                 for work in concerned:
                     if work not in growing:
                         work.growth = 0.0
+            walked += 1
+            if walked % ENOUGH == 0 and not self._jump(left, growing):
+                return
+
+    def _raise_all(self, left: dict[int, _Resource], growing: dict[Work, None]) -> None:
+        """One round: all that grow are raised, and those that came to their bounds or used up something stop."""
+        for resource in left.values():
+            parts = sum([len(weights) for work, weights in resource.users.items() if work in growing])
+            if parts == 0:
+                resource.left = resource.offer = 0.0
+            else:
+                resource.offer = resource.left if resource.is_fatpipe else resource.left / parts
+        for work in list(growing):
+            self._grow(work)
+            if work.rate == work.bound:
+                del growing[work]
+        for number in [number for number, resource in left.items() if _is_used_up(resource, self.work_amount)]:
+            for user in left.pop(number).users:
+                growing.pop(user, None)
+
+    def _jump(self, left: dict[int, _Resource], growing: dict[Work, None]) -> bool:
+        """Go over many rounds at once, where all that grow use a FATPIPE alone; whether there is an end of rounds."""
+        pipes, places = list(left.values()), {number: place for place, number in enumerate(left)}
+        if not all(pipe.is_fatpipe for pipe in pipes):
+            return True
+        works = []
+        for work in growing:
+            ((number, weights), *others) = work.demand.weights.items()
+            pipe, most = self._resources[number], max(weights)
+            if others or pipe.offer * ENOUGH > pipe.left * min(weights) / most:  # it may be the one who got least
+                return True
+            works.append((places[number], most, work.rate, work.bound))
+        rounds, lefts, rates = jump([(pipe.left, pipe.offer) for pipe in pipes], works)
+        if rounds > 0:
+            for pipe, each in zip(pipes, lefts, strict=True):
+                pipe.left = each
+            for work, rate in zip(growing, rates, strict=True):
+                work.rate = rate
+        return rounds >= 0
 
     def _grow(self, work: Work) -> None:
         growth, bound = inf, work.bound
         for number, weights in work.demand.weights.items():
-            offer = self._resources[number].offer
+            resource = self._resources[number]
+            if resource.is_fatpipe and self._corrected:
+                continue
             for weight in weights:
-                growth = min(growth, offer / weight)
+                growth = min(growth, resource.offer / weight)
         if bound < inf:
             growth = min(growth, bound - work.rate)
         work.growth = growth
@@ -237,7 +285,7 @@ def _number(work: Work) -> int:
     return work.number
 
 
-def _is_used_up(resource: _Resource) -> bool:
+def _is_used_up(resource: _Resource, least: float) -> bool:
     """Take what all have got from a resource; whether nothing is left of it."""
     users = resource.users
     if resource.is_fatpipe:
@@ -250,9 +298,9 @@ def _is_used_up(resource: _Resource) -> bool:
             growth = work.growth
             for weight in reversed(users[work]):
                 resource.left -= weight * growth
-                if resource.left < _LEFT:
+                if resource.left < least:
                     resource.left = 0.0
-    if resource.left < _LEFT:
+    if resource.left < least:
         resource.left = 0.0
     return resource.left <= 0.0
 

@@ -14,10 +14,10 @@ from heapq import heapify, heappop, heappush
 from math import frexp, inf, ldexp
 from typing import Final
 
-__all__ = ["TIME_LEFT", "Sleeps"]
+__all__ = ["TIMING", "Sleeps"]
 
-TIME_LEFT: Final = 1e-9
-"""A sleep or a latency with less left, in seconds, is over."""
+TIMING: Final = 1e-9
+"""A sleep or a latency with less left, in seconds, is over, unless a platform says otherwise."""
 _DIGITS: Final = 52
 _MANY_DEAD: Final = 64
 
@@ -35,11 +35,11 @@ class _Group:
 
     __slots__ = ("exponent", "heap", "least", "lost", "scale", "unit")
 
-    def __init__(self, exponent: int) -> None:
+    def __init__(self, exponent: int, timing: float) -> None:
         self.exponent = exponent
         self.unit = ldexp(1.0, exponent - _DIGITS)
         self.scale = ldexp(1.0, _DIGITS - exponent)
-        self.least = max(1 << _DIGITS, int(TIME_LEFT * self.scale) + 1)
+        self.least = max(1 << _DIGITS, int(timing * self.scale) + 1)
         self.lost = 0
         self.heap: list[tuple[int, int]] = []
 
@@ -48,11 +48,16 @@ class _Group:
 
 
 class Sleeps:
-    """Who sleeps, by number."""
+    """Who sleeps, by number.
 
-    __slots__ = ("_awake", "_by_exponent", "_groups", "_numbers", "_short")
+    Args:
+        timing: a sleep with less left, in seconds, is over.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_awake", "_by_exponent", "_groups", "_numbers", "_short", "timing")
+
+    def __init__(self, timing: float) -> None:
+        self.timing = timing
         self._numbers: set[int] = set()
         self._groups: list[_Group] = []
         self._by_exponent: dict[int, _Group] = {}
@@ -68,7 +73,7 @@ class Sleeps:
         self._insert(number, seconds)
 
     def _insert(self, number: int, seconds: float) -> None:
-        if seconds < TIME_LEFT:  # it ends with the next step, however short that is
+        if seconds < self.timing:  # it ends with the next step, however short that is
             self._short.append((seconds, number))
             return
         if seconds == inf:
@@ -76,7 +81,7 @@ class Sleeps:
         exponent = frexp(seconds)[1] - 1
         group = self._by_exponent.get(exponent)
         if group is None:
-            group = self._by_exponent[exponent] = _Group(exponent)
+            group = self._by_exponent[exponent] = _Group(exponent, self.timing)
             insort(self._groups, group)
         heappush(group.heap, (int(seconds * group.scale) + group.lost, number))
 
@@ -139,7 +144,7 @@ class Sleeps:
                 moved.append(((units - before) * unit - seconds, number))
         if moved:
             for left, number in moved:
-                if left < TIME_LEFT:
+                if left < self.timing:
                     ended.append(number)
                 elif number in self._numbers:
                     self._insert(number, left)

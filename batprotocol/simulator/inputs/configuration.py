@@ -16,10 +16,13 @@ import msgspec
 from batprotocol.errors import InputError, shown
 from batprotocol.simulator.inputs.network import LOOPBACK, Link
 
-__all__ = ["TCP_GAMMA", "Configuration", "read_configuration"]
+__all__ = ["TCP_GAMMA", "TIMING", "WORK_AMOUNT", "Configuration", "read_configuration"]
 
 TCP_GAMMA: Final = 4194304.0
 """How many bytes can be under way, of SimGrid's TCP."""
+TIMING: Final = 1e-9
+WORK_AMOUNT: Final = 1e-5
+"""SimGrid's precision of times, in seconds, and of amounts."""
 
 
 class Configuration(msgspec.Struct, frozen=True, gc=False):
@@ -27,18 +30,24 @@ class Configuration(msgspec.Struct, frozen=True, gc=False):
 
     Args:
         tcp_gamma: the greatest amount of bytes under way: with a latency of t seconds, a transfer gets at most
-            `tcp_gamma / (2 * t)` bytes per second.
+            `tcp_gamma / (2 * t)` bytes per second. 0: a task that sends over such a link has no greatest rate, as
+            SimGrid takes a bound of 0 for none.
+        timing: sleeps and latencies with less left, in seconds, are over.
+        work_amount: hosts and links with less left, in flops or bytes per second, are used up while they are shared. A
+            task is done with less left, of 1, than the product of both.
+        concurrency_limit: how many executors can use a host at once, and tasks a link; 0: any number.
         loopback: the link between a host and itself where the platform says nothing.
     """
 
     tcp_gamma: float = TCP_GAMMA
+    timing: float = TIMING
+    work_amount: float = WORK_AMOUNT
+    concurrency_limit: int = 0
     loopback: Link = LOOPBACK
 
 
 _INTEGER: Final = re.compile(r"\s*[+-]?[0-9]{1,9}\s*", re.ASCII)
 _BOOLEANS: Final = frozenset({"yes", "on", "true", "1", "no", "off", "false", "0"})
-_PRECISION: Final = 1e-9
-_WORK: Final = 1e-5
 
 
 def _anything(text: str) -> bool:
@@ -64,10 +73,6 @@ def _only(*words: str) -> Callable[[str], bool]:
     return lambda text: text in words
 
 
-def _exactly(number: float) -> Callable[[str], bool]:
-    return lambda text: _number(text) == number
-
-
 _HARMLESS: Final[Mapping[str, Callable[[str], bool]]] = {
     "contexts/factory": _only("raw", "thread", "ucontext", "boost"),
     "contexts/guard-size": _integer,
@@ -84,7 +89,6 @@ _HARMLESS: Final[Mapping[str, Callable[[str], bool]]] = {
     "exception/cutpath": _boolean,
     "host/model": _only("default", "compound", "ptask_L07"),
     "host/solver": _only("fairbottleneck"),
-    "maxmin/precision": _exactly(_WORK),
     "network/bandwidth-factor": _anything,
     "network/coordinates": _boolean,
     "network/crosstraffic": _boolean,
@@ -95,19 +99,26 @@ _HARMLESS: Final[Mapping[str, Callable[[str], bool]]] = {
     "network/weight-S": _anything,
     "path": _anything,
     "plugin": _only("host_energy"),
-    "precision/timing": _exactly(_PRECISION),
-    "precision/work-amount": _exactly(_WORK),
     "smpi/bw-factor": _anything,
-    "surf/precision": _exactly(_PRECISION),
     "tracing": _only("no"),
 }
 """Settings that change nothing, with the values that do not."""
 
-_HYPHENATED: Final[Mapping[str, str]] = {
-    name.replace("-", "_"): name
-    for name in (*_HARMLESS, "network/TCP-gamma", "network/loopback-bw", "network/loopback-lat")
+_AMOUNTS: Final[Mapping[str, bool]] = {
+    "network/TCP-gamma": True,
+    "network/loopback-bw": False,
+    "network/loopback-lat": True,
+    "precision/timing": False,
+    "precision/work-amount": False,
 }
-"""SimGrid wrote underscores until 2018, as in the platforms of Batsim 1 and 2: one name or the other."""
+"""Settings that count, and whether they may be 0."""
+
+_OLDER: Final[Mapping[str, str]] = {
+    "maxmin/precision": "precision/work-amount",
+    "surf/precision": "precision/timing",
+    **{name.replace("-", "_"): name for name in (*_HARMLESS, *_AMOUNTS, "maxmin/concurrency-limit")},
+}
+"""What SimGrid still takes for a name: until 2018, it wrote underscores, as in the platforms of Batsim 1 and 2."""
 
 
 def read_configuration(properties: Iterable[tuple[str, str]]) -> Configuration:
@@ -121,26 +132,38 @@ def read_configuration(properties: Iterable[tuple[str, str]]) -> Configuration:
     """
     settings: dict[str, str] = {}
     for name, value in properties:
-        settings.setdefault(_HYPHENATED.get(name, name), value)
-    gamma, bandwidth, latency = TCP_GAMMA, LOOPBACK.bandwidth, LOOPBACK.latency
+        settings.setdefault(_OLDER.get(name, name), value)
+    amounts = {}
+    limit = 0
     for name, value in settings.items():
-        if name == "network/TCP-gamma":
-            gamma = _positive(name, value)
-        elif name == "network/loopback-bw":
-            bandwidth = _positive(name, value)
-        elif name == "network/loopback-lat":
-            latency = _positive(name, value, or_zero=True)
-        else:
-            harmless = _HARMLESS.get(name)
-            if harmless is None:
-                raise InputError(f"the configuration {shown(name)} is not supported", name)
-            if not harmless(value):
-                raise InputError(
-                    f"the configuration {shown(name)} is not supported with the value {shown(value)}", name
-                )
-    if (bandwidth, latency) == (LOOPBACK.bandwidth, LOOPBACK.latency):
-        return Configuration(gamma)
-    return Configuration(gamma, Link(LOOPBACK.name, bandwidth, latency, LOOPBACK.fatpipe))
+        if name in _AMOUNTS:
+            amounts[name] = _positive(name, value, or_zero=_AMOUNTS[name])
+            continue
+        if name == "maxmin/concurrency-limit":
+            limit = _limit(name, value)
+            continue
+        harmless = _HARMLESS.get(name)
+        if harmless is None:
+            raise InputError(f"the configuration {shown(name)} is not supported", name)
+        if not harmless(value):
+            raise InputError(f"the configuration {shown(name)} is not supported with the value {shown(value)}", name)
+    bandwidth = amounts.get("network/loopback-bw", LOOPBACK.bandwidth)
+    latency = amounts.get("network/loopback-lat", LOOPBACK.latency)
+    is_usual = (bandwidth, latency) == (LOOPBACK.bandwidth, LOOPBACK.latency)
+    return Configuration(
+        amounts.get("network/TCP-gamma", TCP_GAMMA),
+        amounts.get("precision/timing", TIMING),
+        amounts.get("precision/work-amount", WORK_AMOUNT),
+        limit,
+        LOOPBACK if is_usual else Link(LOOPBACK.name, bandwidth, latency, LOOPBACK.fatpipe),
+    )
+
+
+def _limit(name: str, value: str) -> int:
+    """A limit of how many; 0: none, for which SimGrid has negative numbers."""
+    if not _integer(value) or int(value) == 0:
+        raise InputError(f"expected a whole number > 0, or < 0 for no limit, got {shown(value)}", name)
+    return max(0, int(value))
 
 
 def _positive(name: str, value: str, *, or_zero: bool = False) -> float:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -85,7 +84,7 @@ def platform_for(
         raise InputError(text, file=largest.filename)
     profiles = (each.profile for workload in workloads for each in workload.profiles.values())
     if all(isinstance(profile, DelayProfile) for profile in profiles):
-        return Platform.homogeneous(size, bandwidth=sys.float_info.max, latency=0.0)
+        return Platform.homogeneous(size, bandwidth=math.inf, latency=0.0)
     return Platform.homogeneous(size)
 
 
@@ -139,7 +138,16 @@ def made_platform(
         del computing[mmax:]
     members = {host.name: host.member for host in hosts}
     numbered = (msgspec.structs.replace(host, id=number) for number, host in enumerate(computing + storing))
-    return Platform(numbered, masters[0], members, tcp_gamma=configuration.tcp_gamma, filename=filename)
+    return Platform(
+        numbered,
+        masters[0],
+        members,
+        tcp_gamma=configuration.tcp_gamma,
+        timing=configuration.timing,
+        work_amount=configuration.work_amount,
+        concurrency_limit=configuration.concurrency_limit,
+        filename=filename,
+    )
 
 
 def _given_roles(hosts: list[DescribedHost], roles: Sequence[tuple[str, str]], master: str) -> dict[str, str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import inf
 from typing import Any
 
 from batprotocol.errors import InputError, shown
-from batprotocol.simulator.inputs.configuration import TCP_GAMMA
+from batprotocol.simulator.inputs.configuration import TCP_GAMMA, TIMING, WORK_AMOUNT
 from batprotocol.simulator.inputs.hosts import Host, Role, SleepPState, Watts
 from batprotocol.simulator.inputs.network import NO_ROUTE, Link, Route
 from batprotocol.simulator.inputs.zones import ClusterZone, Member, find_route
@@ -24,7 +25,12 @@ class Platform:
         master: the host that Batsim itself runs on.
         members: where each host stands in the network, by its name.
         tcp_gamma: how many bytes can be under way (SimGrid's `network/TCP-gamma`): with a latency of t seconds, a
-            transfer gets at most `tcp_gamma / (2 * t)` bytes per second.
+            transfer gets at most `tcp_gamma / (2 * t)` bytes per second. 0: no limit.
+        timing: a sleep or a latency with less left, in seconds, is over (`precision/timing`).
+        work_amount: a host or a link with less left, in flops or bytes per second, is used up while they are shared
+            (`precision/work-amount`). A task is done with less left, of 1, than the product of both.
+        concurrency_limit: how many executors can use a host at once, and tasks a link; others wait
+            (`maxmin/concurrency-limit`). 0: any number. As in SimGrid, less than 1 flop or byte does not count.
         filename: the file that it was read from, or "".
 
     >>> platform = Platform.homogeneous(32, speed=1e9)
@@ -39,11 +45,17 @@ class Platform:
         members: Mapping[str, Member],
         *,
         tcp_gamma: float = TCP_GAMMA,
+        timing: float = TIMING,
+        work_amount: float = WORK_AMOUNT,
+        concurrency_limit: int = 0,
         filename: str = "",
     ) -> None:
         self.hosts: tuple[Host, ...] = tuple(hosts)
         self.master = master
         self.tcp_gamma = tcp_gamma
+        self.timing = timing
+        self.work_amount = work_amount
+        self.concurrency_limit = concurrency_limit
         self.filename = filename
         self._members = dict(members)
         self._routes: dict[tuple[str, str], Route] = {}
@@ -68,8 +80,9 @@ class Platform:
             count: how many computation hosts, >= 0.
             speed: flops per second of a core, > 0.
             cores: how many each host has, >= 1.
-            bandwidth: bytes per second of each host's link (full duplex), > 0.
-            latency: of each host's link, in seconds.
+            bandwidth: bytes per second of each host's link (full duplex), > 0. Infinite, with a latency of 0: there is
+                no network, so that messages and transfers take no time.
+            latency: of each host's link, in seconds, >= 0.
             watts: what a host draws (in each power state); None: energy cannot be measured.
             speeds: flops per second in each power state, instead of `speed`.
             sleep_pstates: the power states in which hosts sleep and switch.
@@ -81,10 +94,11 @@ class Platform:
         if count < 0 or cores < 1:
             raise InputError(f"a platform has 0 hosts or more with at least one core, got {count} with {cores}")
         states = (speed,) if speeds is None else tuple(speeds)
-        if not states or not all(0 < flops < float("inf") for flops in states):
+        if not states or not all(0 < flops < inf for flops in states):
             raise InputError(f"the speed of a computation host is > 0 flops per second, got {shown(states)}")
-        if not 0 < bandwidth < float("inf") or not 0 <= latency < float("inf"):
-            raise InputError(f"a link has a bandwidth > 0 and a latency >= 0, got {bandwidth} and {latency}")
+        if not bandwidth > 0 or not 0 <= latency < inf or (bandwidth == inf and latency > 0):
+            text = "a link has a bandwidth > 0 (infinite only if the latency is 0) and a latency >= 0"
+            raise InputError(f"{text}, got {bandwidth} and {latency}")
         draws = None if watts is None else (watts,) * len(states) if isinstance(watts, Watts) else tuple(watts)
         if draws is not None and len(draws) != len(states):
             raise InputError(f"there are watts for {len(draws)} power states, but speeds for {len(states)}")
@@ -92,8 +106,9 @@ class Platform:
         members = {}
         for name in ("master_host", *(f"host{number}" for number in range(count))):
             member = members[name] = zone.add(name)
-            zone.up[member] = (Link(f"{name}_UP", bandwidth, latency),)
-            zone.down[member] = (Link(f"{name}_DOWN", bandwidth, latency),)
+            if bandwidth < inf:
+                zone.up[member] = (Link(f"{name}_UP", bandwidth, latency),)
+                zone.down[member] = (Link(f"{name}_DOWN", bandwidth, latency),)
         hosts = [
             Host(
                 id=number,

@@ -8,7 +8,7 @@ from typing import Any, Final
 from mypy_extensions import mypyc_attr
 
 from batprotocol.model import HostState
-from batprotocol.simulator.actions.usual import usual
+from batprotocol.simulator.actions.limited import actions_for
 from batprotocol.simulator.inputs import Host, Platform, Watts
 from batprotocol.simulator.machine.demands import Demands
 from batprotocol.simulator.machine.task import Task
@@ -90,7 +90,9 @@ class Machine:
         self.demands = Demands()
         speeds = [host.speeds[host.pstate] for host in hosts]
         capacities = [host.cores * speed for host, speed in zip(hosts, speeds, strict=True)]
-        self.actions = usual.Actions(capacities, speeds, corrected)
+        self.actions = actions_for(
+            capacities, speeds, corrected, platform.timing, platform.work_amount, platform.concurrency_limit
+        )
 
     # Network
 

@@ -319,7 +319,7 @@ proceed(Actions *self, Action *work, double seconds)
     double rate = work->rate;
     if (work->latency > 0.0) {
         work->latency = work->latency > seconds ? work->latency - seconds : 0.0;
-        if (work->latency < TIME_LEFT) {
+        if (work->latency < self->sleeps.timing) {
             work->latency = 0.0;
             if (keep(&self->concerned, work) < 0) {
                 return -1;
@@ -327,7 +327,7 @@ proceed(Actions *self, Action *work, double seconds)
         }
     }
     work->remains -= rate * seconds;
-    if (work->remains < WORK_LEFT) {
+    if (work->remains < self->work_left) {
         work->remains = 0.0;
         return work->latency <= 0.0;
     }

@@ -17,8 +17,8 @@
 #error "doubles are computed with more digits here, so results would differ"
 #endif
 
-#define TIME_LEFT 1e-9  /* a sleep or a latency with less left, in seconds, is over */
-#define WORK_LEFT 1e-14 /* work with less left, of 1, is done */
+#define TIMING 1e-9      /* a sleep or a latency with less left, in seconds, is over, unless a platform says otherwise */
+#define WORK_AMOUNT 1e-5 /* so is a resource with less left; work is done with less of 1 left than their product */
 
 /* What work takes of resources; `resource`, `first`, `most` and `weight` are parts of one block of memory. */
 typedef struct {
@@ -63,6 +63,7 @@ typedef struct {
     Group **groups; /* by their exponents */
     Py_ssize_t count, room;
     ActionList shorts, moved;
+    double timing; /* with less left, they are over */
 } Sleeps;
 
 typedef struct {
@@ -107,6 +108,7 @@ typedef struct {
     Action **table; /* by their numbers */
     Py_ssize_t table_room, actions;
     Sleeps sleeps;
+    double work_amount, work_left; /* with less left, a resource is used up, and work is done */
     ActionList works, ended, retiring, concerned, growing;
     double *speeds; /* of a core of each host */
     Py_ssize_t hosts;
@@ -151,6 +153,7 @@ void leave(Actions *self, Action *work);
 int settle_all(Actions *self, PyObject *before);
 double load_of(const Resource *resource);
 uint64_t new_version(void);
+void set_precision(Actions *self, double timing, double work_amount);
 
 /* Actions */
 Action *new_action(Actions *self, uint64_t number, Demand *demand);

@@ -28,10 +28,12 @@ read_doubles(PyObject *given, double **doubles, Py_ssize_t *count)
 static PyObject *
 create(PyTypeObject *type, PyObject *arguments, PyObject *named)
 {
-    static char *names[] = {"capacities", "speeds", "corrected", NULL};
+    static char *names[] = {"capacities", "speeds", "corrected", "timing", "work_amount", NULL};
     PyObject *capacities, *speeds;
     int corrected;
-    if (!PyArg_ParseTupleAndKeywords(arguments, named, "OOp:Actions", names, &capacities, &speeds, &corrected)) {
+    double timing = TIMING, work_amount = WORK_AMOUNT;
+    if (!PyArg_ParseTupleAndKeywords(arguments, named, "OOp|dd:Actions", names, &capacities, &speeds, &corrected, &timing,
+                                     &work_amount)) {
         return NULL;
     }
     Actions *self = (Actions *)type->tp_alloc(type, 0);
@@ -39,9 +41,15 @@ create(PyTypeObject *type, PyObject *arguments, PyObject *named)
         return NULL;
     }
     self->is_corrected = (char)corrected;
+    set_precision(self, timing, work_amount);
     self->version = new_version();
     double *found = NULL;
     Py_ssize_t count = 0;
+    if (!(timing > 0.0 && work_amount > 0.0)) {
+        PyErr_SetString(PyExc_ValueError, "precision is > 0");
+        Py_DECREF(self);
+        return NULL;
+    }
     int failed = read_doubles(speeds, &self->speeds, &self->hosts) < 0 || read_doubles(capacities, &found, &count) < 0;
     if (!failed && count != self->hosts) {
         PyErr_SetString(PyExc_ValueError, "each host has a capacity and a speed");
@@ -102,7 +110,7 @@ discard(Actions *self)
 PyTypeObject actions_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "batprotocol.simulator.actions._actions.Actions",
-    .tp_doc = "Actions(capacities, speeds, corrected)\n--\n\nAll that is under way, and what it uses.",
+    .tp_doc = "Actions(capacities, speeds, corrected, timing=1e-9, work_amount=1e-5)\n--\n\nAll that is under way, and what it uses.",
     .tp_basicsize = sizeof(Actions),
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_new = create,

@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define USED_UP 1e-5 /* a resource with less left is used up */
-
-enum { MOST_ROUNDS = 100000 };
+enum { ENOUGH = 1024 }; /* as in `rounds.py` */
 
 static uint64_t versions;
 
@@ -19,6 +17,14 @@ uint64_t
 new_version(void)
 {
     return ++versions;
+}
+
+void
+set_precision(Actions *self, double timing, double work_amount)
+{
+    self->sleeps.timing = timing;
+    self->work_amount = work_amount;
+    self->work_left = work_amount * timing;
 }
 
 int
@@ -106,9 +112,17 @@ static double
 bound_of(const Actions *self, const Demand *demand)
 {
     double bound = demand->network_bound;
+    if (bound == 0.0) { /* SimGrid takes it for none */
+        return Py_HUGE_VAL;
+    }
     for (int index = 0; index < demand->computing; index++) {
         double rate = self->speeds[demand->host[index]] / demand->flops[index];
         bound = rate < bound ? rate : bound;
+    }
+    for (int index = 0; self->is_corrected && index < demand->resources; index++) { /* of a FATPIPE, all get all */
+        const Resource *resource = &self->resources[demand->resource[index]];
+        double rate = resource->capacity / demand->most[index];
+        bound = resource->is_fatpipe && rate < bound ? rate : bound;
     }
     return bound;
 }
@@ -144,7 +158,7 @@ grow(Actions *self, Action *work)
 
 /* Take what all have got from a resource; whether nothing is left of it. */
 static int
-is_used_up(Resource *resource)
+is_used_up(Resource *resource, double least)
 {
     double left = resource->left;
     if (resource->is_fatpipe) {
@@ -160,19 +174,19 @@ is_used_up(Resource *resource)
         left -= offer;
     }
     else {
-        for (int index = resource->count; index-- && !(left < USED_UP);) {
+        for (int index = resource->count; index-- && !(left < least);) {
             const User *user = &resource->users[index];
             double growth = user->work->growth;
             for (int part = user->last; part-- > user->first;) {
                 left -= user->work->demand->weight[part] * growth;
-                if (left < USED_UP) {
+                if (left < least) {
                     left = 0.0; /* and stays so, whatever else is taken */
                     break;
                 }
             }
         }
     }
-    resource->left = left < USED_UP ? 0.0 : left;
+    resource->left = left < least ? 0.0 : left;
     return resource->left <= 0.0;
 }
 
@@ -200,7 +214,7 @@ raise_all(Actions *self)
     for (Py_ssize_t index = 0; index < used_up;) { /* those that are used up go to the end */
         int number = alive->items[index];
         steps += self->resources[number].count;
-        if (is_used_up(&self->resources[number])) {
+        if (is_used_up(&self->resources[number], self->work_amount)) {
             alive->items[index] = alive->items[--used_up];
             alive->items[used_up] = number;
         }
@@ -226,6 +240,75 @@ raise_all(Actions *self)
     return look_up(self, steps) < 0 ? -1 : kept;
 }
 
+/* What `jump` takes: FATPIPEs and the work that grows on them alone; NULL: something else grows, or an exception. */
+static PyObject *
+jumping(Actions *self)
+{
+    for (Py_ssize_t index = 0; index < self->alive.count; index++) {
+        Resource *resource = &self->resources[self->alive.items[index]];
+        resource->place = (int)index;
+        if (!resource->is_fatpipe) {
+            return NULL;
+        }
+    }
+    for (Py_ssize_t index = 0; index < self->growing.count; index++) {
+        const Demand *demand = self->growing.items[index]->demand;
+        const Resource *pipe = &self->resources[demand->resource[0]];
+        double least = demand->most[0];
+        for (int part = 0; part < demand->first[1]; part++) {
+            least = demand->weight[part] < least ? demand->weight[part] : least;
+        }
+        if (demand->resources != 1 || pipe->offer * ENOUGH > pipe->left * least / demand->most[0]) {
+            return NULL; /* it may be the one who got least */
+        }
+    }
+    PyObject *pipes = PyList_New(self->alive.count), *works = PyList_New(self->growing.count);
+    for (Py_ssize_t index = 0; pipes && works && index < self->alive.count; index++) {
+        const Resource *resource = &self->resources[self->alive.items[index]];
+        PyList_SET_ITEM(pipes, index, Py_BuildValue("dd", resource->left, resource->offer));
+    }
+    for (Py_ssize_t index = 0; pipes && works && index < self->growing.count; index++) {
+        const Action *work = self->growing.items[index];
+        int place = self->resources[work->demand->resource[0]].place;
+        PyList_SET_ITEM(works, index, Py_BuildValue("iddd", place, work->demand->most[0], work->rate, work->bound));
+    }
+    if (PyErr_Occurred()) {
+        Py_XDECREF(pipes);
+        Py_XDECREF(works);
+        return NULL;
+    }
+    return Py_BuildValue("NN", pipes, works);
+}
+
+/* Go over many rounds at once, where all that grow use a FATPIPE alone; 1: there is no end of rounds, -1: an exception. */
+static int
+jump(Actions *self)
+{
+    PyObject *arguments = jumping(self);
+    if (!arguments) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    PyObject *module = PyImport_ImportModule("batprotocol.simulator.actions.rounds");
+    PyObject *function = module ? PyObject_GetAttrString(module, "jump") : NULL;
+    PyObject *found = function ? PyObject_CallObject(function, arguments) : NULL;
+    PyObject *lefts, *rates;
+    long long rounds = -1;
+    int result = found && PyArg_ParseTuple(found, "LO!O!", &rounds, &PyList_Type, &lefts, &PyList_Type, &rates) ? 0 : -1;
+    if (result == 0 && rounds > 0) {
+        for (Py_ssize_t index = 0; index < self->alive.count; index++) {
+            self->resources[self->alive.items[index]].left = PyFloat_AsDouble(PyList_GET_ITEM(lefts, index));
+        }
+        for (Py_ssize_t index = 0; index < self->growing.count; index++) {
+            self->growing.items[index]->rate = PyFloat_AsDouble(PyList_GET_ITEM(rates, index));
+        }
+    }
+    Py_XDECREF(found);
+    Py_XDECREF(function);
+    Py_XDECREF(module);
+    Py_DECREF(arguments);
+    return result == 0 && rounds < 0 ? 1 : result;
+}
+
 /* Find the rates of all work in `concerned` from `first` on, which uses the resources in `near`. */
 static int
 share_out(Actions *self, Py_ssize_t first)
@@ -248,11 +331,14 @@ share_out(Actions *self, Py_ssize_t first)
         for (int user = 0; user < resource->count; user++) {
             resource->parts += resource->users[user].last - resource->users[user].first;
         }
-        if (resource->count && keep_int(&self->alive, self->near.items[index]) < 0) {
+        if (self->is_corrected && resource->is_fatpipe) {
+            resource->offer = Py_HUGE_VAL; /* it is a bound */
+        }
+        else if (resource->count && keep_int(&self->alive, self->near.items[index]) < 0) {
             return -1;
         }
     }
-    for (int round = 0; round < MOST_ROUNDS; round++) {
+    for (int walked = 1;; walked = walked % ENOUGH + 1) {
         Py_ssize_t growing_on = raise_all(self);
         if (growing_on <= 0) {
             return growing_on < 0 ? -1 : 0;
@@ -262,8 +348,11 @@ share_out(Actions *self, Py_ssize_t first)
                 concerned->items[index]->growth = 0.0;
             }
         }
+        int is_endless = walked == ENOUGH ? jump(self) : 0;
+        if (is_endless) {
+            return is_endless < 0 ? -1 : 0;
+        }
     }
-    return 0;
 }
 
 /* Work that shares nothing has always the same rate, unless speeds change. */

@@ -110,7 +110,7 @@ group_of(Sleeps *sleeps, int exponent)
     group->exponent = exponent;
     group->unit = ldexp(1.0, exponent - DIGITS);
     group->scale = ldexp(1.0, DIGITS - exponent);
-    double least = TIME_LEFT * group->scale;
+    double least = sleeps->timing * group->scale;
     group->least = least >= WHOLE ? (uint64_t)least + 1 : (uint64_t)1 << DIGITS;
     memmove(sleeps->groups + place + 1, sleeps->groups + place,
             (size_t)(sleeps->count - place) * sizeof *sleeps->groups);
@@ -147,7 +147,7 @@ sleeps_add(Sleeps *sleeps, Action *sleep, double seconds)
 {
     sleep->group = NULL;
     sleep->left = seconds;
-    if (seconds < TIME_LEFT) { /* it ends with the next step, however short that is */
+    if (seconds < sleeps->timing) { /* it ends with the next step, however short that is */
         sleep->place = sleeps->shorts.count;
         return keep(&sleeps->shorts, sleep);
     }
@@ -175,7 +175,7 @@ sleeps_remove(Sleeps *sleeps, Action *sleep)
             drop_empty(sleeps);
         }
     }
-    else if (sleep->left < TIME_LEFT) {
+    else if (sleep->left < sleeps->timing) {
         Action *last = sleeps->shorts.items[--sleeps->shorts.count];
         sleeps->shorts.items[sleep->place] = last;
         last->place = sleep->place;
@@ -258,7 +258,7 @@ sleeps_subtract(Sleeps *sleeps, double seconds, ActionList *ended)
     }
     for (Py_ssize_t index = 0; index < sleeps->moved.count; index++) {
         Action *sleep = sleeps->moved.items[index];
-        if (sleep->left < TIME_LEFT) {
+        if (sleep->left < sleeps->timing) {
             if (keep(ended, sleep) < 0) {
                 return -1;
             }
@@ -280,5 +280,5 @@ sleeps_free(Sleeps *sleeps)
     PyMem_Free(sleeps->groups);
     PyMem_Free(sleeps->shorts.items);
     PyMem_Free(sleeps->moved.items);
-    memset(sleeps, 0, sizeof *sleeps);
+    *sleeps = (Sleeps){.timing = sleeps->timing};
 }

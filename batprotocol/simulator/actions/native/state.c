@@ -118,7 +118,7 @@ works_of(const Actions *self)
 PyObject *
 get_state(Actions *self, PyObject *unused)
 {
-    PyObject *state = PyTuple_New(9);
+    PyObject *state = PyTuple_New(11);
     if (!state) {
         return NULL;
     }
@@ -130,6 +130,8 @@ get_state(Actions *self, PyObject *unused)
     PyTuple_SET_ITEM(state, 5, changed_of(self));
     add_sleeps(self, state, 6);
     PyTuple_SET_ITEM(state, 8, works_of(self));
+    PyTuple_SET_ITEM(state, 9, PyFloat_FromDouble(self->sleeps.timing));
+    PyTuple_SET_ITEM(state, 10, PyFloat_FromDouble(self->work_amount));
     if (PyErr_Occurred()) {
         Py_CLEAR(state);
     }
@@ -292,15 +294,18 @@ set_state(Actions *self, PyObject *state)
 {
     unsigned long long next;
     int is_corrected;
+    double timing, work_amount;
     PyObject *capacities, *fatpipes, *speeds, *changed, *numbers, *seconds, *works;
     if (self->actions || self->resource_count || !PyTuple_Check(state) ||
-        !PyArg_ParseTuple(state, "KpSSSO!SSO!", &next, &is_corrected, &capacities, &fatpipes, &speeds, &PyList_Type,
-                          &changed, &numbers, &seconds, &PyList_Type, &works)) {
+        !PyArg_ParseTuple(state, "KpSSSO!SSO!dd", &next, &is_corrected, &capacities, &fatpipes, &speeds, &PyList_Type,
+                          &changed, &numbers, &seconds, &PyList_Type, &works, &timing, &work_amount) ||
+        !(timing > 0.0 && work_amount > 0.0)) {
         refuse();
         return NULL;
     }
     self->next = next;
     self->is_corrected = (char)is_corrected;
+    set_precision(self, timing, work_amount);
     self->version = new_version();
     if (set_resources(self, capacities, fatpipes, speeds, changed) < 0 ||
         set_sleeps(self, numbers, seconds) < 0 || set_works(self, works) < 0) {
