@@ -7,7 +7,7 @@ is the business of the topics' modules. It opens no socket or file, and never ra
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Final
 
 from intervaltree import IntervalTree
@@ -44,6 +44,7 @@ class Conversation:
     Args:
         rules: the rule set: "batsim-5.0.0-rc2" (what that Batsim does) or "protocol" (what schema and documentation
             demand). ValueError if there is no such rule set.
+        without: ids of rules that are not checked, as somebody else checks them with better knowledge.
 
     Attributes:
         doubtful: whoever runs the conversation sets it where Batsim has said what cannot be, so that nobody knows what
@@ -70,9 +71,10 @@ class Conversation:
 
     __slots__ = ("_accepted", "_jobs", "_rules", "_state", "doubtful")
 
-    def __init__(self, rules: str = DEFAULT_RULE_SET) -> None:
+    def __init__(self, rules: str = DEFAULT_RULE_SET, *, without: Container[str] = ()) -> None:
         self._rules = rules
-        self._state = State(CATALOGUE.severities(rules))
+        severities = CATALOGUE.severities(rules)
+        self._state = State({rule: each for rule, each in severities.items() if rule not in without})
         self._jobs = JobsById(self._state.jobs)
         self._accepted = 0
         self.doubtful = False

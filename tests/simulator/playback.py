@@ -65,7 +65,8 @@ class Run:
     @property
     def is_comparable(self) -> bool:
         """Whether the embedded Batsim can be expected to do it: no SMPI, no abort, all inputs at hand."""
-        return self.info["batsim_rc"] in (0, 1) and "smpi" not in self.name and self._has_traces()
+        ends = self.info["batsim_rc"] in (0, 1) or "jobs are running on machine" in str(self.info.get("batsim_errors"))
+        return ends and "smpi" not in self.name and self._has_traces()
 
     def _has_traces(self) -> bool:
         for name in self.workloads:
@@ -195,13 +196,16 @@ def play(run: Run, simulator: Simulator, close: float = CLOSE) -> Iterator[str]:
                 return
             message = simulator.turn(reply)
     except RuleViolation as violation:
-        if run.info["batsim_rc"] == 0 or violation.violations[0].severity != "deadlock":
+        (first, *_) = violation.violations
+        if first.severity != {0: "", 1: "deadlock"}.get(run.info["batsim_rc"], "error"):
             yield str(violation)
+        elif first.message != 1 + 2 * len(run.replies):
+            yield f"{violation}, and Batsim goes on to message {1 + 2 * len(run.replies)}"
         return
     if message is not None and len(run.told) == len(run.replies):
         yield f"the end: {_short(message.events)}, and Batsim nothing"
-    if run.info["batsim_rc"] == 1:
-        yield "the end: no deadlock"
+    if run.info["batsim_rc"] != 0:
+        yield "the end: no deadlock" if run.info["batsim_rc"] == 1 else "the end: Batsim refused the last reply"
 
 
 def main(*words: str) -> None:

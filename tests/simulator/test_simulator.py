@@ -35,6 +35,7 @@ from batprotocol.model import (
     SimulationEndsEvent,
     TraceReplayProfile,
     TraceType,
+    TurnOnOffHostsEvent,
 )
 from batprotocol.model.profiles import ProfileAndId
 from batprotocol.simulator import (
@@ -47,6 +48,7 @@ from batprotocol.simulator import (
     Watts,
     Workload,
     WorkloadProfile,
+    read_platform,
     simulate,
 )
 from batprotocol.simulator.batsim.state.rules import SIMULATOR_RULES
@@ -182,6 +184,33 @@ def test_the_first_reading_charges_the_first_power_state(tmp_path: Path, correct
         float(line.split(",")[1]) for line in (tmp_path / "consumed_energy.csv").read_text().splitlines()[1:]
     )
     assert (first, last - first) == (pytest.approx(joules, abs=0.01), pytest.approx(100.0, abs=0.01))
+
+
+SLEEPER = """<platform version="4.1"><zone id="all" routing="Full"><host id="master_host" speed="1Gf"/>
+<host id="n" speed="1Gf,1f,1f,1f"><prop id="sleep_pstates" value="1:2:3"/></host></zone></platform>"""
+
+
+@pytest.mark.parametrize(
+    ("delay", "later", "is_refused"),
+    [(0.0, 0.0, False), (9.0, 0.0, True), (9.0, 4.0, True), (9.0, 10.0, False)],
+)
+def test_a_host_is_turned_off_unless_a_job_runs_by_then(
+    tmp_path: Path, delay: float, later: float, is_refused: bool
+) -> None:
+    path = tmp_path / "platform.xml"
+    path.write_text(SLEEPER)
+
+    played = Simulator(read_platform(path), [Workload([StaticJob("1", 0.0, 1, DelayProfile(delay))])])
+    message, refused = played.begin(hello()), ""
+    try:
+        while message is not None:
+            reply = list(at_once()(message))
+            if reply:
+                reply.append(TurnOnOffHostsEvent(timestamp=message.now + later, host_ids="0", state=1))
+            message = played.turn(Message(message.now + later * len(reply), reply))
+    except RuleViolation as violation:
+        refused = violation.violations[0].rule
+    assert refused == ("hosts.turn-busy" if is_refused else "")
 
 
 def test_energy_needs_wattages() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
 
@@ -18,6 +18,9 @@ from batprotocol.simulator.inputs import ExternalEventList, Platform, Workload
 from batprotocol.simulator.results import Observer
 
 __all__ = ["Simulator"]
+
+_KNOWS_BETTER: Final = ("hosts.turn-busy",)
+"""Rules that a conversation can only guess at: whether jobs still run when Batsim comes to an event."""
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -90,7 +93,7 @@ class Simulator:
             if missing is not None:
                 raise InputError(f"energy is to be measured, but host {missing} has no wattages", f"host {missing}")
         self.init = init
-        self.conversation = Conversation(rules)
+        self.conversation = Conversation(rules, without=_KNOWS_BETTER)
         self.conversation.begin(init)
         self._workloads = tuple(workload.named(f"w{number}") for number, workload in enumerate(workloads))
         self._event_lists = tuple(each.named(f"ee{number}") for number, each in enumerate(external_events))

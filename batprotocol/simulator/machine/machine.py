@@ -215,6 +215,10 @@ class Machine:
             if self.corrected and self._running[host] == 0 and self.states[host] == _COMPUTING:
                 self._become(host, _IDLE, now)
 
+    def runs_job(self, host: int) -> bool:
+        """Whether a job that has begun on this host has not ended yet."""
+        return self._running[host] > 0
+
     def _become(self, host: int, state: int, now: float) -> None:
         states, since = self.states, self._since
         before = states[host]

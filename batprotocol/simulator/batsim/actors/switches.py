@@ -27,6 +27,8 @@ class Switch(Actor):
         queue, machine, host = simulator.queue, simulator.machine, self.host
         self._step += 1
         if self._step == 1:
+            if machine.runs_job(host) and machine.hosts[host].sleep_state(self._request.target) is not None:
+                raise simulator.refusal("hosts.turn-busy", f"host {host} is turned off, and executes a job")
             machine.set_pstate(host, self._virtual, queue.now)
             queue.execute(self, usage_task(machine, host, Usage(0.0, 1.0)))
         elif self._step == 2:
