@@ -44,7 +44,8 @@ class Conversation:
     Args:
         rules: the rule set: "batsim-5.0.0-rc2" (what that Batsim does) or "protocol" (what schema and documentation
             demand). ValueError if there is no such rule set.
-        without: ids of rules that are not checked, as somebody else checks them with better knowledge.
+        without: ids of rules that are not checked in replies that `feed` takes, as somebody else checks them with
+            better knowledge. `offer` checks them.
 
     Attributes:
         doubtful: whoever runs the conversation sets it where Batsim has said what cannot be, so that nobody knows what
@@ -73,8 +74,7 @@ class Conversation:
 
     def __init__(self, rules: str = DEFAULT_RULE_SET, *, without: Container[str] = ()) -> None:
         self._rules = rules
-        severities = CATALOGUE.severities(rules)
-        self._state = State({rule: each for rule, each in severities.items() if rule not in without})
+        self._state = State(CATALOGUE.severities(rules), without)
         self._jobs = JobsById(self._state.jobs)
         self._accepted = 0
         self.doubtful = False

@@ -6,7 +6,7 @@ event does what.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Final
 
 import msgspec
@@ -86,9 +86,10 @@ class State:
     changes the state only if `refused` is False then: a refused event changes nothing.
     """
 
-    def __init__(self, severities: Mapping[str, Severity]) -> None:
+    def __init__(self, severities: Mapping[str, Severity], left_to_others: Container[str] = ()) -> None:
         # The judgement of the event or message at hand
         self.severities = severities
+        self.left_to_others = left_to_others
         self.found: list[Violation] = []
         self.refused = False
         self.said = False
@@ -154,7 +155,7 @@ class State:
     def report_at(self, rule: str, path: str, text: str) -> None:
         """Note a violation at a path of the message at hand."""
         severity = self.severities.get(rule)
-        if severity is not None:
+        if severity is not None and not (self.said and rule in self.left_to_others):
             self.refused = self.refused or severity != "warning"
             self.found.append(Violation(self.number, path, rule, severity, text))
 

@@ -48,6 +48,7 @@ CORRECTED = {
     "fuzz__random-onoff-p__multi__binary": "energy is read when a load changes",
     "fuzz__random-multi-p__multi__binary": "nothing is lost for tasks that grow no more",
     "fuzz__random-pstates-p__multi__binary": "nothing is lost for tasks that grow no more",
+    "fuzz__random-small-p__small_platform__binary": "of a FATPIPE, all get all, and not all but what rounds have lost",
     "fuzz__random-storages-p__storages__binary": "writing to a storage takes its time",
     "plan__storage-p__storages__binary": "writing to a storage takes its time",
     "plan__roles-p__small_platform_pfs0__binary": "writing to a storage takes its time",

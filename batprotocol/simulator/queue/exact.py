@@ -8,7 +8,6 @@ moment, actors run in rounds: all that can, in order, then their kernel calls in
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from heapq import heapify, heappop, heappush
 from math import inf
 from typing import Any, Final
 
@@ -19,11 +18,10 @@ from batprotocol.simulator.machine.task import Task
 from batprotocol.simulator.progress.matrices import message_demand
 from batprotocol.simulator.queue.actor import Actor, Mailbox
 from batprotocol.simulator.queue.pending import Communication, Timer
+from batprotocol.simulator.queue.timers import Timers
 from batprotocol.steps.counting import step
 
 __all__ = ["Queue"]
-
-_MANY_VOID: Final = 64
 
 # Kernel calls, of which an actor makes one in a round. Some go on in the next one; those with a minus find a mailbox by
 # its name first, which is a call of its own.
@@ -59,9 +57,7 @@ class Queue:
         "_ready",
         "_round",
         "_timers",
-        "_timers_made",
         "_under_way",
-        "_void",
         "machine",
         "now",
     )
@@ -70,9 +66,7 @@ class Queue:
         self.machine = machine
         self.now = 0.0
         self._under_way: dict[int, Any] = {}
-        self._timers: list[tuple[float, int, Timer]] = []
-        self._timers_made = 0
-        self._void = 0
+        self._timers = Timers()
         self._round: list[Actor] = []
         self._position = 0
         self._calls: list[Actor] = []
@@ -367,49 +361,34 @@ class Queue:
     # Time-outs
 
     def _timer(self, timeout: float, what: Any, mailbox: Mailbox | None = None) -> Timer:
-        self._timers_made += 1
         timer = Timer(self.now + timeout, what, mailbox)
-        heappush(self._timers, (timer.date, self._timers_made, timer))
+        self._timers.add(timer)
         return timer
 
     def _end_timer(self, timer: Timer) -> None:
-        """Nobody waits any more: it stays in the heap until its time comes, or until there are too many of its kind."""
+        """Nobody waits any more."""
         if timer.what is not None:
             timer.what = None
-            self._void += 1
-            if self._void > _MANY_VOID and 2 * self._void > len(self._timers):
-                self._timers = [each for each in self._timers if each[2].what is not None]
-                heapify(self._timers)
-                self._void = 0
+            self._timers.remove(timer)
 
     def _end_alarm(self, actor: Actor) -> None:
         alarm, actor.alarm = actor.alarm, None
         if alarm is not None:
             self._end_timer(alarm)
 
-    def _next_timer(self) -> float:
-        """When somebody's patience is at its end next."""
-        timers = self._timers
-        while timers and timers[0][2].what is None:
-            heappop(timers)
-            self._void -= 1
-        return timers[0][0] if timers else inf
-
     def _time_out(self, ended: list[Any]) -> None:
         """Call those whose patience is at its end, unless what they wait for has ended in this very step."""
-        while self._timers and self._timers[0][0] <= self.now:
-            timer = heappop(self._timers)[2]
+        while self._timers.next_date() <= self.now:
+            timer = self._timers.pop()
             what, timer.what = timer.what, None
-            if what is None:
-                self._void -= 1
-            elif isinstance(what, Task):
+            if isinstance(what, Task):
                 owner = what.owner
                 if owner is not None and not any(each is what for each in ended):
                     what.owner = None
                     owner.in_time = False
                     owner.alarm = None
                     self._round.append(owner)
-            elif not what.is_started:
+            elif what is not None and not what.is_started:
                 assert timer.mailbox is not None
                 timer.mailbox.expected = None
                 self._round.append(what.receiver)
@@ -428,7 +407,7 @@ class Queue:
 
     def _step(self) -> bool:
         """Advance to the earliest end. False if nothing will ever end."""
-        machine, actions, next_timer = self.machine, self.machine.actions, self._next_timer()
+        machine, actions, next_timer = self.machine, self.machine.actions, self._timers.next_date()
         most = inf if next_timer == inf else max(0.0, next_timer - self.now)
         is_watched = machine.has_energy or bool(machine.meters)
         if is_watched:

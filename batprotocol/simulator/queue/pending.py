@@ -40,13 +40,15 @@ class Timer:
 
     Attributes:
         date: when.
-        what: the task or the communication that somebody waits for; None if it is void.
+        what: the task or the communication that somebody waits for; None if nobody waits any more.
         mailbox: where the communication is expected.
+        node: where it is kept among others, as long as it is to come.
     """
 
-    __slots__ = ("date", "mailbox", "what")
+    __slots__ = ("date", "mailbox", "node", "what")
 
     def __init__(self, date: float, what: Any, mailbox: Mailbox | None) -> None:
         self.date = date
         self.what = what
         self.mailbox = mailbox
+        self.node = 0
