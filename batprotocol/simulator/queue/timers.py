@@ -1,7 +1,7 @@
 """Time-outs in the order in which SimGrid finds them: that of a Fibonacci heap, also where dates are equal.
 
-SimGrid keeps its timers in boost's `fibonacci_heap`. Of equal dates, it gives the one that the last consolidation of its trees
-came to last, so the order depends on how the trees have grown together. Here are the same trees, with the same order of
+SimGrid keeps its timers in boost's `fibonacci_heap`. Of equal dates, it gives the one that its last consolidation came
+to last, so the order depends on how the trees have grown together. Here are the same trees, with the same order of
 roots and children. They are kept in flat lists, as a chain of objects could not be pickled once it is long.
 """
 
