@@ -110,13 +110,16 @@ def test_mistakes_are_one_sentence(
     assert done.err.count("\n") == 1
 
 
+BEFOREHAND = 4  # runs a process that may be under way: they can be kept together, and are counted when all are kept
+
+
 @pytest.mark.slow
 def test_ctrl_c_ends_at_once_and_loses_nothing(study: Path) -> None:
     study.write_text(STUDY.replace("jobs=15", "jobs=150").replace("0-2", "0-99"))
     command = [*BATPROTO, "study", "run", str(study), "-j", "2"]
     with subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
         runs = study.with_name("study.runs") / "runs"
-        while not runs.is_dir() or len(list(runs.glob("*/*"))) < 3:
+        while not runs.is_dir() or len(list(runs.glob("*/*"))) < 3 + 2 * BEFOREHAND:
             assert process.poll() is None
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
@@ -124,7 +127,7 @@ def test_ctrl_c_ends_at_once_and_loses_nothing(study: Path) -> None:
     assert process.returncode == 130
     found = re.search(r"interrupted; (\d+) of 200 runs are there, and stay there\n$", said)
     assert found, said
-    assert 1 <= int(found[1]) < 200  # each of the two processes may have kept one that is not counted yet
+    assert 3 <= int(found[1]) < 200
     with Store(study.with_name("study.runs"), writes=True) as store:
         assert int(found[1]) <= len(store.rows()) == len(list(runs.glob("*/*")))
     assert list((study.with_name("study.runs") / "unfinished").iterdir()) == []

@@ -181,8 +181,8 @@ def estimated_walltimes(
 def exact_walltimes(workload: Workload) -> Workload:
     """The same jobs, with exact estimates: each walltime is the run time and a microsecond.
 
-    A walltime that equals the run time ends the job, which has not succeeded then. A microsecond is what policies take
-    for no difference, so that they see the run times.
+    A walltime that equals the run time ends the job, which has not succeeded then. Policies take times that are less
+    than a millisecond apart for one time, so they see the run times.
 
     Args:
         workload: the workload; its jobs have profiles whose run times are known, which are those of `DelayProfile`.
