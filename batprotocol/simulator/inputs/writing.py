@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from html import escape
-from typing import Any
+from typing import Any, Final
 
 from batprotocol.errors import InputError
 from batprotocol.model import (
@@ -20,6 +21,7 @@ from batprotocol.model import (
     SequentialCompositionProfile,
     TraceReplayProfile,
 )
+from batprotocol.simulator.inputs.network import Link
 from batprotocol.simulator.inputs.platform import Platform
 from batprotocol.simulator.inputs.workload import Workload
 
@@ -48,6 +50,10 @@ def workload_json(workload: Workload) -> str:
     )
 
 
+_ENDLESS: Final = Link("", sys.float_info.max, 0.0)
+"""Hosts of a platform without a network get it, as SimGrid wants a route: a message takes 5.6e-309 s."""
+
+
 def platform_xml(platform: Platform) -> str:
     """A platform of `Platform.homogeneous` as SimGrid's XML.
 
@@ -60,7 +66,8 @@ def platform_xml(platform: Platform) -> str:
     lines = []
     for host in (platform.master, *hosts):
         name, speeds = escape(host.name), ",".join(f"{speed!r}f" for speed in host.speeds)
-        link = platform.route(host, platform.master if host is not platform.master else hosts[0]).links[0]
+        links = platform.route(host, platform.master if host is not platform.master else hosts[0]).links
+        link = links[0] if links else _ENDLESS
         amounts = f'bandwidth="{link.bandwidth!r}Bps" latency="{link.latency!r}s"'
         lines += [
             f'<host id="{name}" speed="{speeds}" core="{host.cores}"/>',
