@@ -56,6 +56,7 @@ class Random(Scheduler):
         self.energy = energy
         self.waiting: list[str] = []
         self.turns = 0
+        self.wild_turns = WILD
         self.registered = 0
 
     def on_job_submitted(self, event: JobSubmittedEvent) -> None:
@@ -63,17 +64,21 @@ class Random(Scheduler):
 
     def decide(self) -> None:
         self.turns += 1
-        if self.turns <= WILD:
+        if self.turns <= self.wild_turns:
             for _ in range(self.random.randrange(5)):
                 with suppress(RuleViolation, BuilderError):
                     self.random.choice(self.DECISIONS)(self)
-            self.reply.add_call_me_later("tick", OneShot(int(self.now) + 1))
+            self.tick()
             return
-        if self.turns == WILD + 1:
+        if self.turns == self.wild_turns + 1:
             self.reply.add_finish_registration()
         for job_id in self.waiting:
             self.reply.add_reject_job(job_id)
         self.waiting.clear()
+
+    def tick(self) -> None:
+        """Go on, though nothing happens."""
+        self.reply.add_call_me_later("tick", OneShot(int(self.now) + 1))
 
     def some_hosts(self) -> list[int]:
         return sorted(self.random.sample(range(self.hosts), self.random.randint(1, self.hosts)))

@@ -97,6 +97,13 @@ def summed_up(messages: list[Message], files: dict[str, str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def come_to(given: Generated, folder: Path) -> str:
+    """The number of what a simulation says and writes; files go into a folder."""
+    (folder / "out").mkdir()
+    messages, _ = played(given, folder / "out")
+    return summed_up(messages, files_of(folder / "out"))
+
+
 def known() -> dict[int, str]:
     return {int(seed): digest for seed, digest in map(str.split, KNOWN.read_text().splitlines())}
 
@@ -160,7 +167,4 @@ if __name__ == "__main__":
 
     for number in SEEDS:
         with tempfile.TemporaryDirectory() as here:
-            place = Path(here)
-            (place / "out").mkdir()
-            said = played(seeds.write(number, place / "inputs"), place / "out")[0]
-            print(number, summed_up(said, files_of(place / "out")))
+            print(number, come_to(seeds.write(number, Path(here) / "inputs"), Path(here)))

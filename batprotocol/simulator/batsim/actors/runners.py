@@ -167,7 +167,9 @@ class Runner(Actor):
         self._doing = _JOINED
         if all(child.has_ended for child in self._children):
             return True
-        simulator.queue.wait(self, None if self._left < 0.0 else self._left)
+        # Batsim waits with a semaphore of SimGrid, which takes 0 s, too, for no limit.
+        endless = self._left < 0.0 or (self._left == 0.0 and not simulator.corrected)
+        simulator.queue.wait(self, None if endless else self._left)
         return False
 
     def _has_killed(self, simulator: Simulation) -> bool:
