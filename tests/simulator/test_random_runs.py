@@ -17,10 +17,23 @@ WITHOUT_ENGINE = True
 
 KEPT = DATA / "simulations" / "random"
 RECORDED = SHARED / "random"
+EXTREME = SHARED / "random3"
 EACH = 4  # of the runs that are not kept, this part is played at once, and all of them in minutes
+EACH_EXTREME = 16
+
+OTHERWISE = {
+    "random__h50176-cluster__binary",  # last bits of sharing
+    "random__h50424-graph__binary",
+    "random__h50662-cluster__binary",
+    "random__h50326-nested__json",  # files whose times JSON cut to twelve decimals
+    "random__h50354-nested__json",
+    "random__h50376-topo__json",
+}
+"""Of the extreme ones, those that are known to differ."""
 
 SHRUNK = sorted(KEPT.glob("*.tar.xz"))
 RANDOM = sorted(RECORDED.glob("*.tar.xz"))
+AT_ENDS = [each for each in sorted(EXTREME.glob("*.tar.xz")) if each.name.removesuffix(".tar.xz") not in OTHERWISE]
 
 
 def name(archive: Path) -> str:
@@ -57,6 +70,18 @@ def test_the_same_messages_and_files(archive: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("archive", [each for each in RANDOM if each not in RANDOM[::EACH]], ids=name)
 def test_the_same_messages_and_files_of_all(archive: Path, tmp_path: Path) -> None:
     assert not unequal(archive, RECORDED / "inputs", tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("archive", AT_ENDS[::EACH_EXTREME], ids=name)
+def test_the_same_where_times_are_extreme(archive: Path, tmp_path: Path) -> None:
+    assert not unequal(archive, EXTREME / "inputs", tmp_path)
+
+
+@pytest.mark.minutes
+@pytest.mark.parametrize("archive", [each for each in AT_ENDS if each not in AT_ENDS[::EACH_EXTREME]], ids=name)
+def test_the_same_where_times_are_extreme_in_all(archive: Path, tmp_path: Path) -> None:
+    assert not unequal(archive, EXTREME / "inputs", tmp_path)
 
 
 def test_there_are_some() -> None:

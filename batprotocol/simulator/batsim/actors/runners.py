@@ -174,10 +174,12 @@ class Runner(Actor):
 
     def _has_killed(self, simulator: Simulation) -> bool:
         """Whether all that ran side by side are killed, one with each call, as its time is over."""
-        if self._children:
-            self._children.pop(0).stop(simulator)
-            simulator.queue.call(self)
-            return False
+        while self._children:
+            child = self._children.pop(0)
+            if not child.has_ended or child.ended_at_once:
+                child.stop(simulator)
+                simulator.queue.call(self)
+                return False
         return True
 
     def child_ended(self, simulator: Simulation) -> None:
@@ -262,6 +264,7 @@ class _Branch(Runner):
 
     __slots__ = ("_parent", "has_ended", "return_code")
     part_done = 0.0
+    ended_at_once = False
 
     def __init__(self, parent: Runner, order: Order, walk: Walk) -> None:
         super().__init__(order, walk, -1.0)
@@ -298,6 +301,11 @@ class _Rank(Actor):
     def part_done(self) -> float:
         """The part of the lines that were replayed."""
         return max(0, self._next - 1) / len(self._lines) if self._lines else 1.0
+
+    @property
+    def ended_at_once(self) -> bool:
+        """Whether it had nothing to replay: it ends before Batsim lists it, and stays listed, to be killed."""
+        return self.has_ended and not self._lines
 
     @property
     def runs_task(self) -> bool:
