@@ -189,7 +189,8 @@ class _Platform:
     def _link(self, name: str) -> str:
         chance = self.chance
         sharing = chance.choice(("", "", ' sharing_policy="FATPIPE"'))
-        return f'<link id="{name}" bandwidth="{chance.choice(_BANDWIDTHS)}" latency="{chance.choice(_LATENCIES)}"{sharing}/>\n'
+        numbers = f'bandwidth="{chance.choice(_BANDWIDTHS)}" latency="{chance.choice(_LATENCIES)}"'
+        return f'<link id="{name}" {numbers}{sharing}/>\n'
 
     def _loops(self, names: list[str]) -> Iterator[str]:
         """A FATPIPE loopback, for some of the hosts or for all."""

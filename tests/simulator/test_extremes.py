@@ -33,11 +33,11 @@ def test_they_come_to_what_they_came_to(part: int, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_they_go_to_the_ends(tmp_path: Path) -> None:
-    ends, states, hosts = [], set(), ""
-    for seed in SEEDS:
+    ends, states, platforms = [], set(), ""
+    for seed in range(120):
         given = extremes.write(seed, tmp_path / str(seed) / "inputs")
-        hosts += given.platform.read_text()
-        if seed % 4:
+        platforms += given.platform.read_text()
+        if seed % 12:
             continue
         (tmp_path / str(seed) / "out").mkdir()
         messages, _ = played(given, tmp_path / str(seed) / "out")
@@ -45,5 +45,5 @@ def test_they_go_to_the_ends(tmp_path: Path) -> None:
         states |= {event.state for each in messages for event in each.events if isinstance(event, JobCompletedEvent)}
     assert min(ends) < 10 < 1e8 < max(ends)
     assert len(states) >= 3
-    for words in ("FAT_TREE", "TORUS", "DRAGONFLY", "Floyd", "Dijkstra", 'pstate="1"', 'TCP-gamma" value="0"', '"loop"'):
-        assert words in hosts, words
+    kinds = ("FAT_TREE", "TORUS", "DRAGONFLY", "Floyd", "Dijkstra", 'pstate="1"', 'TCP-gamma" value="0"', '"loop"')
+    assert [words for words in kinds if words not in platforms] == []
