@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from sortedcontainers import SortedList
@@ -46,22 +46,37 @@ class Gap:
                 return True
         return False
 
+    def cells(self, cells: Iterable[_Cell]) -> list[_Cell]:
+        """Those with jobs that could fit."""
+        if len(self.steps) == 2:  # all that EASY has; it looks at very many
+            (hosts, time), (fewer, longer) = self.steps
+            return [
+                cell
+                for cell in cells
+                if (cell.smallest <= hosts and cell.briefest <= time)
+                or (cell.smallest <= fewer and cell.briefest <= longer)
+            ]
+        return [cell for cell in cells if self.takes(cell.smallest, cell.briefest)]
+
 
 class _Cell:
     """Jobs that are alike, sorted."""
 
-    __slots__ = ("alike", "briefest", "entries")
+    __slots__ = ("alike", "briefest", "entries", "smallest")
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self.alike = Alike(2**63, 0, math.inf)
         self.briefest = math.inf  # no job is expected to run for less
+        self.smallest = 2**63  # and none asks for fewer hosts
 
     def add(self, entry: Entry) -> None:
         job, (smallest, largest, shortest) = entry[2], self.alike
         if job.size < smallest or job.size > largest or job.walltime < shortest:
             self.alike = Alike(min(job.size, smallest), max(job.size, largest), min(job.walltime, shortest))
-        self.briefest = min(self.briefest, job.expected)
+            self.smallest = self.alike.smallest
+        if job.expected < self.briefest:
+            self.briefest = job.expected
         insort(self.entries, entry)
 
     def remove(self, entry: Entry) -> None:
@@ -179,7 +194,7 @@ class Ranking:
     def _best(self, gap: Gap | None) -> WaitingJob | None:
         self.prepare()
         assert self._cells is not None
-        cells = [cell for cell in self._cells if gap is None or gap.takes(cell.alike.smallest, cell.briefest)]
+        cells = list(self._cells) if gap is None else gap.cells(self._cells)
         best = self._best_changing(cells, gap) if self._sorted is None else _best_lasting(cells, gap)
         return None if best is None else best[2]
 

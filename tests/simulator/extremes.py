@@ -2,7 +2,8 @@
 loopbacks, hosts that begin in any power state, networks of all kinds.
 
 The files are those that Batsim reads. As a program, it prints what simulations come to, one a line, so that two
-builds can be compared:
+builds can be compared. Rounds of sharing that Batsim walks for hours are walked here, too, unless FATPIPEs alone are
+shared (`actions/rounds.py`): what takes more than 30 s is given up.
 
     python tests/simulator/extremes.py 0 5000 > compiled.txt
 """
@@ -12,11 +13,12 @@ from __future__ import annotations
 import json
 import logging
 import random
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NoReturn
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # as a program, too
 
@@ -24,6 +26,8 @@ from seeds import Generated, Random
 
 from batprotocol.model import DelayProfile, FinitePeriodNumber, Job, OneShot, Periodic, TimeUnit
 
+_LONG: Final = 30
+"""Seconds after which the program gives a simulation up."""
 _SCALES: Final = {
     "tiny": (1e-9, 1e-6, 1e-5, 1e-4, 1e-3, 0.01),
     "usual": (0.1, 1 / 3, 1.0, 2.7, 5.0, 10.0, 33.333),
@@ -355,10 +359,21 @@ def _workload(
 def main(first: int, last: int) -> None:
     from test_seeds import come_to
 
+    def give_up(*_: object) -> NoReturn:
+        raise TimeoutError
+
     logging.disable()  # of what is odd, there is much
+    signal.signal(signal.SIGALRM, give_up)
     for seed in range(first, last):
         with tempfile.TemporaryDirectory() as folder:
-            print(seed, come_to(write(seed, Path(folder) / "inputs"), Path(folder)), flush=True)
+            given = write(seed, Path(folder) / "inputs")
+            signal.alarm(_LONG)
+            try:
+                told = come_to(given, Path(folder))
+            except TimeoutError:
+                told = "takes too long"
+            signal.alarm(0)
+            print(seed, told, flush=True)
 
 
 if __name__ == "__main__":
