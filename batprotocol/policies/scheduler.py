@@ -137,15 +137,11 @@ class Policy(Scheduler):
         self._set_clock()
         if self._call <= self.state.now:
             self._call, self._changed = math.inf, True
-        if self._arrivals:
-            self._take_arrivals()
-        if self._ends:
-            self._take_ends()
-        if self._switched:
-            self._take_switched()
+        self._take_arrivals()
+        self._take_ends()
+        self._take_switched()
         self._start_jobs()
-        if self.switching.after < math.inf:
-            self._switch_off()
+        self._switch_off()
 
     # What becomes of jobs
 
@@ -339,6 +335,8 @@ class Policy(Scheduler):
     def _switch_off(self) -> None:
         """Switch off the hosts that have been idle for long, and see to it that the next ones are, while jobs come."""
         state, switching = self.state, self.switching
+        if switching.after == math.inf:
+            return
         idle = switching.idle(state.now)
         if idle:
             switching.switch(idle, False, self.reply)

@@ -22,9 +22,9 @@ from typing import Any, ClassVar, Final, NoReturn
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # as a program, too
 
-from seeds import Generated, Random
+from seeds import Generated, Random, come_to
 
-from batprotocol.model import DelayProfile, FinitePeriodNumber, Job, OneShot, Periodic, TimeUnit
+from batprotocol.model import FinitePeriodNumber, OneShot, Periodic, TimeUnit
 
 _LONG: Final = 30
 """Seconds after which the program gives a simulation up."""
@@ -64,9 +64,15 @@ class Wild(Random):
             return max(1, round(time * 1000)), TimeUnit.Millisecond
         return int(time), TimeUnit.Second
 
-    def tick(self) -> None:
+    def some_moment(self) -> OneShot:
         ahead, unit = self.some_time()
-        self.reply.add_call_me_later("tick", OneShot(int(self.now / (1, 1e-3)[unit]) + ahead, unit))
+        return OneShot(int(self.now / (1, 1e-3)[unit]) + ahead, unit)
+
+    def some_delay(self) -> float:
+        return self.random.choice(self.times)
+
+    def tick(self) -> None:
+        self.reply.add_call_me_later("tick", self.some_moment())
 
     def execute(self) -> None:
         for _ in range(self.random.choice((1, 1, 3, 8))):
@@ -75,16 +81,6 @@ class Wild(Random):
     def some_hosts(self) -> list[int]:
         few = min(self.hosts, self.random.choice((1, 2, 3, self.hosts)))
         return sorted(self.random.sample(range(self.hosts), few))
-
-    def register(self) -> None:
-        self.registered += 1
-        name = f"dynamic!{self.registered}"
-        self.reply.add_register_profile(name, DelayProfile(self.random.choice(self.times)))
-        self.reply.add_register_job(name, Job(resource_request=1, profile_id=name))
-
-    def call(self) -> None:
-        ahead, unit = self.some_time()
-        self.reply.add_call_me_later("once", OneShot(int(self.now / (1, 1e-3)[unit]) + ahead, unit))
 
     def periodic(self) -> Periodic:
         period, unit = self.some_time()
@@ -99,8 +95,8 @@ class Wild(Random):
     DECISIONS: ClassVar[tuple[Callable[[Any], None], ...]] = (
         *(execute,) * 8,
         Random.kill,
-        register,
-        call,
+        Random.register,
+        Random.call,
         Random.call_periodically,
         Random.observe,
         Random.stop,
@@ -116,18 +112,17 @@ class Extreme(Generated):
 
     def scheduler(self) -> Wild:
         chance = random.Random(self.seed)
-        return Wild(self.seed, self.hosts, self.energy, _SCALES[_scale(chance)], chance.choice((10, 30, 100)))
+        return Wild(self.seed, self.hosts, self.energy, _times(chance), chance.choice((10, 30, 100)))
 
 
-def _scale(chance: random.Random) -> str:
-    return chance.choice(list(_SCALES))
+def _times(chance: random.Random) -> tuple[float, ...]:
+    """The first choice of a seed, for the files and the scheduler."""
+    return chance.choice(list(_SCALES.values()))
 
 
 def write(seed: int, folder: Path) -> Extreme:
     """Write the files of the simulation of this seed."""
-    chance = random.Random(seed)
-    times = _SCALES[_scale(chance)]
-    chance = random.Random(f"files of {seed}")
+    times, chance = _times(random.Random(seed)), random.Random(f"files of {seed}")
     folder.mkdir(parents=True, exist_ok=True)
     made = _Platform(chance)
     platform = folder / "platform.xml"
@@ -175,7 +170,7 @@ class _Platform:
         """The speeds of a host, and its properties."""
         chance = self.chance
         usual = [chance.choice(_SPEEDS) for _ in range(chance.choice((2, 2, 3)))]
-        properties, states = "", list(usual)
+        properties, states = "", usual
         if self.sleeping:  # all can be switched with the same numbers: 0 and 1 compute
             states = [*usual[:2], *(chance.choice(_SWITCHES) for _ in range(3))]
             properties = '<prop id="sleep_pstates" value="2:3:4"/>'
@@ -357,8 +352,6 @@ def _workload(
 
 
 def main(first: int, last: int) -> None:
-    from test_seeds import come_to
-
     def give_up(*_: object) -> NoReturn:
         raise TimeoutError
 

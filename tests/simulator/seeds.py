@@ -5,6 +5,7 @@ The files are those that Batsim reads, so that `write` gives what the real one c
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 from collections.abc import Callable
@@ -20,10 +21,12 @@ from batprotocol.model import (
     FinitePeriodNumber,
     Job,
     JobSubmittedEvent,
+    Message,
     OneShot,
     Periodic,
     ProbeDataAccumulation,
 )
+from batprotocol.simulator import read_platform, simulate
 
 WILD = 20
 """For so many turns anything is decided, then what is left is brought to an end."""
@@ -83,6 +86,12 @@ class Random(Scheduler):
     def some_hosts(self) -> list[int]:
         return sorted(self.random.sample(range(self.hosts), self.random.randint(1, self.hosts)))
 
+    def some_delay(self) -> float:
+        return self.random.uniform(0.1, 5.0)
+
+    def some_moment(self) -> OneShot:
+        return OneShot(int(self.now) + self.random.randrange(4))
+
     def execute(self) -> None:
         if self.waiting:
             job_id = self.random.choice(self.waiting)
@@ -97,11 +106,11 @@ class Random(Scheduler):
     def register(self) -> None:
         self.registered += 1
         name = f"dynamic!{self.registered}"
-        self.reply.add_register_profile(name, DelayProfile(self.random.uniform(0.1, 5.0)))
+        self.reply.add_register_profile(name, DelayProfile(self.some_delay()))
         self.reply.add_register_job(name, Job(resource_request=1, profile_id=name))
 
     def call(self) -> None:
-        self.reply.add_call_me_later("once", OneShot(int(self.now) + self.random.randrange(4)))
+        self.reply.add_call_me_later("once", self.some_moment())
 
     def call_periodically(self) -> None:
         self.reply.add_call_me_later(f"every{self.random.randrange(2)}", self.periodic())
@@ -186,6 +195,45 @@ def write(seed: int, folder: Path) -> Generated:
         lines = (json.dumps({"type": "generic", "timestamp": time, "data": f"at {time}"}) for time in times)
         events[0].write_text("".join(f"{line}\n" for line in lines))
     return Generated(platform, [("a0", "master")] if cluster else [], workloads, events, count, energy, seed)
+
+
+def played(given: Generated, folder: Path) -> tuple[list[Message], list[Message]]:
+    """The messages of a simulation, and the replies; files go into a folder."""
+    messages: list[Message] = []
+    replies: list[Message] = []
+
+    def on_turn(message: Message, reply: Message) -> None:
+        messages.append(message)
+        replies.append(reply)
+
+    with suppress(RuleViolation):  # what only the simulator knows
+        simulate(
+            read_platform(given.platform, roles=given.roles, energy=given.energy),
+            given.workloads,
+            given.scheduler(),
+            external_events=given.events,
+            energy=given.energy,
+            output=f"{folder}/",
+            on_turn=on_turn,
+        )
+    return messages, replies
+
+
+def files_of(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in sorted(folder.iterdir())}
+
+
+def summed_up(messages: list[Message], files: dict[str, str]) -> str:
+    """A number that nothing else has; not of the first message, which names the files."""
+    text = repr([message.to_json() for message in messages[1:]]) + repr(sorted(files.items()))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def come_to(given: Generated, folder: Path) -> str:
+    """The number of what a simulation says and writes; files go into a folder."""
+    (folder / "out").mkdir()
+    messages, _ = played(given, folder / "out")
+    return summed_up(messages, files_of(folder / "out"))
 
 
 def _properties(energy: bool) -> str:

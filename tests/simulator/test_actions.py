@@ -298,13 +298,13 @@ def swapped(each: PythonActions) -> PythonActions:
     kind = next(name for name in KINDS if type(each) is KINDS[name][0])
     for name in (next(name for name in KINDS if name != kind), kind):
         made, made_demand = KINDS[name]
-        *state, works, timing, amount = each.__getstate__()
+        state = each.__getstate__()
         each = made((), (), False)
         moved = [
-            (number, made_demand(work.weights, work.flops, work.network_bound, work.latency), *rest)
-            for number, work, *rest in works
+            (work[0], made_demand(work[1].weights, work[1].flops, work[1].network_bound, work[1].latency), *work[2:])
+            for work in state[8]
         ]
-        each.__setstate__((*state, moved, timing, amount))  # type: ignore[arg-type]
+        each.__setstate__((*state[:8], moved, *state[9:]))
     return each
 
 

@@ -10,8 +10,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent))  # as a program, too
 
 import extremes
+from seeds import come_to, played
 from support import DATA
-from test_seeds import come_to, played
 
 from batprotocol.model import JobCompletedEvent
 

@@ -16,10 +16,6 @@ from batprotocol.simulator.results import Observers, ResultFiles
 WITHOUT_ENGINE = True
 
 KEPT = DATA / "simulations" / "random"
-RECORDED = SHARED / "random"
-EXTREME = SHARED / "random3"
-EACH = 4  # of the runs that are not kept, this part is played at once, and all of them in minutes
-EACH_EXTREME = 16
 
 OTHERWISE = {
     "random__h50176-cluster__binary",  # last bits of sharing
@@ -29,15 +25,18 @@ OTHERWISE = {
     "random__h50354-nested__json",
     "random__h50376-topo__json",
 }
-"""Of the extreme ones, those that are known to differ."""
-
-SHRUNK = sorted(KEPT.glob("*.tar.xz"))
-RANDOM = sorted(RECORDED.glob("*.tar.xz"))
-AT_ENDS = [each for each in sorted(EXTREME.glob("*.tar.xz")) if each.name.removesuffix(".tar.xz") not in OTHERWISE]
+"""Those of random3 that are known to differ."""
 
 
 def name(archive: Path) -> str:
     return archive.name.removesuffix(".tar.xz")
+
+
+SHRUNK = sorted(KEPT.glob("*.tar.xz"))
+RANDOM = sorted((SHARED / "random").glob("*.tar.xz"))
+EXTREME = [each for each in sorted((SHARED / "random3").glob("*.tar.xz")) if name(each) not in OTHERWISE]
+SOME = [*RANDOM[::4], *EXTREME[::16]]
+"""Of the runs that are not kept, these are played at once, and all of them in minutes."""
 
 
 def unequal(archive: Path, inputs: Path, folder: Path) -> list[str]:
@@ -61,27 +60,15 @@ def test_what_was_once_otherwise(archive: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("archive", RANDOM[::EACH], ids=name)
+@pytest.mark.parametrize("archive", SOME, ids=name)
 def test_the_same_messages_and_files(archive: Path, tmp_path: Path) -> None:
-    assert not unequal(archive, RECORDED / "inputs", tmp_path)
+    assert not unequal(archive, archive.parent / "inputs", tmp_path)
 
 
 @pytest.mark.minutes
-@pytest.mark.parametrize("archive", [each for each in RANDOM if each not in RANDOM[::EACH]], ids=name)
+@pytest.mark.parametrize("archive", [each for each in (*RANDOM, *EXTREME) if each not in SOME], ids=name)
 def test_the_same_messages_and_files_of_all(archive: Path, tmp_path: Path) -> None:
-    assert not unequal(archive, RECORDED / "inputs", tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("archive", AT_ENDS[::EACH_EXTREME], ids=name)
-def test_the_same_where_times_are_extreme(archive: Path, tmp_path: Path) -> None:
-    assert not unequal(archive, EXTREME / "inputs", tmp_path)
-
-
-@pytest.mark.minutes
-@pytest.mark.parametrize("archive", [each for each in AT_ENDS if each not in AT_ENDS[::EACH_EXTREME]], ids=name)
-def test_the_same_where_times_are_extreme_in_all(archive: Path, tmp_path: Path) -> None:
-    assert not unequal(archive, EXTREME / "inputs", tmp_path)
+    assert not unequal(archive, archive.parent / "inputs", tmp_path)
 
 
 def test_there_are_some() -> None:

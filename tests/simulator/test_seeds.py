@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import pickle
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent))  # as a program, too
 
 import seeds
-from seeds import Generated
+from seeds import Generated, come_to, files_of, played, summed_up
 from support import DATA
 
 from batprotocol import decode
@@ -28,7 +26,6 @@ from batprotocol.simulator import (
     read_external_events,
     read_platform,
     read_workload,
-    simulate,
 )
 
 WITHOUT_ENGINE = True
@@ -38,32 +35,6 @@ KNOWN = DATA / "seeds.txt"
 """What the simulations of the seeds came to: `python tests/simulator/test_seeds.py` says it anew."""
 
 Way = Callable[[Simulator], Simulator]
-
-
-def played(given: Generated, folder: Path) -> tuple[list[Message], list[Message]]:
-    """The messages of a simulation, and the replies; files go into a folder."""
-    messages: list[Message] = []
-    replies: list[Message] = []
-
-    def on_turn(message: Message, reply: Message) -> None:
-        messages.append(message)
-        replies.append(reply)
-
-    with suppress(RuleViolation):  # what only the simulator knows
-        simulate(
-            read_platform(given.platform, roles=given.roles, energy=given.energy),
-            given.workloads,
-            given.scheduler(),
-            external_events=given.events,
-            energy=given.energy,
-            output=f"{folder}/",
-            on_turn=on_turn,
-        )
-    return messages, replies
-
-
-def files_of(folder: Path) -> dict[str, str]:
-    return {path.name: path.read_text() for path in sorted(folder.iterdir())}
 
 
 def replayed(
@@ -89,19 +60,6 @@ def replayed(
     except RuleViolation:
         files.flush()
     return messages
-
-
-def summed_up(messages: list[Message], files: dict[str, str]) -> str:
-    """A number that nothing else has; not of the first message, which names the files."""
-    text = repr([message.to_json() for message in messages[1:]]) + repr(sorted(files.items()))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def come_to(given: Generated, folder: Path) -> str:
-    """The number of what a simulation says and writes; files go into a folder."""
-    (folder / "out").mkdir()
-    messages, _ = played(given, folder / "out")
-    return summed_up(messages, files_of(folder / "out"))
 
 
 def known() -> dict[int, str]:

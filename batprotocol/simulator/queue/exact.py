@@ -388,7 +388,7 @@ class Queue:
                     owner.in_time = False
                     owner.alarm = None
                     self._round.append(owner)
-            elif what is not None and not what.is_started:
+            elif not what.is_started:
                 assert timer.mailbox is not None
                 timer.mailbox.expected = None
                 self._round.append(what.receiver)

@@ -173,10 +173,10 @@ class Runner(Actor):
         return False
 
     def _has_killed(self, simulator: Simulation) -> bool:
-        """Whether all that ran side by side are killed, one with each call, as its time is over."""
+        """Whether all that Batsim lists are killed, one with each call, as its time is over."""
         while self._children:
             child = self._children.pop(0)
-            if not child.has_ended or child.ended_at_once:
+            if child.is_listed:
                 child.stop(simulator)
                 simulator.queue.call(self)
                 return False
@@ -264,13 +264,17 @@ class _Branch(Runner):
 
     __slots__ = ("_parent", "has_ended", "return_code")
     part_done = 0.0
-    ended_at_once = False
 
     def __init__(self, parent: Runner, order: Order, walk: Walk) -> None:
         super().__init__(order, walk, -1.0)
         self._parent = parent
         self.has_ended = False
         self.return_code = 0
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether it would have to be killed."""
+        return not self.has_ended
 
     def done(self, return_code: int, simulator: Simulation) -> None:
         self.return_code = return_code
@@ -303,9 +307,9 @@ class _Rank(Actor):
         return max(0, self._next - 1) / len(self._lines) if self._lines else 1.0
 
     @property
-    def ended_at_once(self) -> bool:
-        """Whether it had nothing to replay: it ends before Batsim lists it, and stays listed, to be killed."""
-        return self.has_ended and not self._lines
+    def is_listed(self) -> bool:
+        """Whether Batsim kills it: one with nothing to replay has ended before it is listed, and stays so."""
+        return not self.has_ended or not self._lines
 
     @property
     def runs_task(self) -> bool:
