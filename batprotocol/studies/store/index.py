@@ -121,9 +121,11 @@ class Index:
 
     def _expect_format(self) -> int:
         """The format of the file, of those that are known."""
+        self._database.execute("BEGIN")  # else another program could make it between two of these readings
         application = self._database.execute("PRAGMA application_id").fetchone()[0]
         version = self._database.execute("PRAGMA user_version").fetchone()[0]
         tables = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        self._database.execute("COMMIT")
         if tables and application != _APPLICATION:
             raise StudyError("it is no index of runs", file=self._path)
         if tables and version not in (_BEFORE, FORMAT):
