@@ -123,6 +123,17 @@ def test_one_of_a_group_is_killed(cluster: LocalProcesses, tmp_path: Path) -> No
     close(cluster)
 
 
+def test_jobs_that_are_killed_with_the_running_one_never_begin(cluster: LocalProcesses, tmp_path: Path) -> None:
+    """Even if there are so many that the leader sees the end of the first one before the last one is marked."""
+    commands = ["echo 1 >> runs; sleep 60", *("echo killed >> runs" for _ in range(200)), "echo last >> runs"]
+    cluster.submit(group(tmp_path, *commands))
+    until(lambda: cluster.look().free == 0 and (tmp_path / "runs").exists())
+    cluster.kill(range(1, 202))
+    assert end_of(cluster, 202).exit_code == 0
+    assert (tmp_path / "runs").read_text() == "1\nlast\n"
+    close(cluster)
+
+
 def test_one_of_a_group_takes_too_long(cluster: LocalProcesses, tmp_path: Path) -> None:
     late, next = group(tmp_path, "sleep 60", "true")
     cluster.submit([Request(job=1, command="sleep 60", directory=late.directory, group=1, walltime=0.2), next])

@@ -90,8 +90,19 @@ def test_wrong_lines_are_refused_with_their_number(tmp_path: Path, text: str, me
 
 
 def test_two_jobs_of_one_number_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"jobs\[0\] has the id '1', too"):
-        read(tmp_path, line(1) + line(1))
+    with pytest.raises(InputError, match=r"log.swf:7: line 5 has the job number 1, too") as caught:
+        read(tmp_path, HEADER + line(1) + line(2) + line(1))
+    assert caught.value.line == 7
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_equal_lines_are_refused_long_before_the_end_of_the_file(tmp_path: Path, lazy: bool) -> None:
+    """The last line is no job, which nobody gets to see."""
+    path = tmp_path / "log.swf"
+    path.write_text(HEADER + 5000 * line(1) + "x\n")
+    with pytest.raises(InputError, match="line 5 has the job number 1, too") as caught:
+        read_swf(path, lazy=lazy)
+    assert caught.value.line == 6
 
 
 @pytest.mark.parametrize("cut", [3, 11, 40, 200, 300])

@@ -426,6 +426,12 @@ def test_workloads_are_shared_by_copies_and_survive_pickling(workload: Workload)
     assert list(workload.named("x").named("w0")) == list(workload)
 
 
+def test_equal_jobs_are_refused_long_before_the_end_of_the_file(read) -> None:
+    """The last job is none, which nobody gets to see."""
+    with pytest.raises(InputError, match=r"jobs.json: jobs\[1\].id: jobs\[0\] has the id '1', too"):
+        read(document([JOB] * 5000 + ["x"]))
+
+
 @pytest.mark.slow
 def test_many_jobs_take_little_memory(tmp_path: Path) -> None:
     import tracemalloc

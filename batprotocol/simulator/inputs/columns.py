@@ -10,9 +10,11 @@ from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
-__all__ = ["Hashes", "JobColumns", "JobRecord", "JobTable", "first_duplicate"]
+from batprotocol.errors import InputError, shown
+
+__all__ = ["DuplicateId", "Hashes", "JobColumns", "JobRecord", "JobTable", "first_duplicate"]
 
 _NO_WALLTIME = -1.0  # a walltime that is given is > 0
 
@@ -28,6 +30,26 @@ class JobRecord(NamedTuple):
     extra_data: str | None
 
 
+class DuplicateId(InputError):
+    """Two rows have one id; both are counted from 0, in the order in which they were appended."""
+
+    def __init__(self, row: int, earlier: int, id: str) -> None:
+        super().__init__(f"jobs[{earlier}] has the id {shown(id)}, too", f"jobs[{row}].id")
+        self.row = row
+        self.earlier = earlier
+        self.id = id
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.row, self.earlier, self.id)
+
+
+_FIRST_CHECK: Final = 1024
+"""After so many rows, ids are compared for the first time."""
+
+_NEXT_CHECK: Final = 4
+"""They are compared again after so many times as many rows: all of it takes a third longer than once at the end."""
+
+
 class JobTable(ABC):
     """Rows by (time, id), and what is known of all of them together.
 
@@ -40,6 +62,7 @@ class JobTable(ABC):
         self.most_resources = 0
         self.uses: dict[tuple[str, int], int] = {}
         self._profile_numbers: dict[str, int] = {}
+        self._next_check = _FIRST_CHECK
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -64,6 +87,22 @@ class JobTable(ABC):
 
         Rows are counted in the order in which they were appended.
         """
+
+    def check_ids(self) -> None:
+        """Check that no two rows have one id.
+
+        Raises:
+            DuplicateId: two rows have one.
+        """
+        found = self.duplicate()
+        if found is not None:
+            raise DuplicateId(*found)
+
+    def check_ids_on_the_way(self) -> None:
+        """The same, now and then: readers call it after each row, so that a large file is refused long before its end."""
+        if len(self) >= self._next_check:
+            self._next_check *= _NEXT_CHECK
+            self.check_ids()
 
     @property
     def without_walltime(self) -> int:

@@ -86,11 +86,11 @@ class JobFile(JobTable):
         self._count += 1
 
     def sort(self) -> None:
-        """They are in order."""
+        """They are in order. This is the end of reading, and hashes are of no use after it."""
+        self._hashes = Hashes()
 
     def duplicate(self) -> tuple[int, int, str] | None:
-        hashes, self._hashes = self._hashes, Hashes()  # of no use for anything else
-        return first_duplicate(hashes, (row.id for row in self._read(0)))
+        return first_duplicate(self._hashes, (row.id for row in self._read(0)))
 
     def _read(self, block: int) -> Iterator[JobRecord]:
         if not self._count:

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile
-from batprotocol.simulator.inputs.columns import JobColumns, JobRecord
+from batprotocol.simulator.inputs.columns import DuplicateId, JobColumns, JobRecord
 from batprotocol.simulator.inputs.job_file import JobFile, Rows
 from batprotocol.simulator.inputs.workload import MOST_RESOURCES, Workload, WorkloadProfile
 
@@ -95,9 +95,13 @@ def read_swf(
                 jobs.append(*job)
             except InputError as error:
                 raise InputError(error.reason, error.path, file=filename, line=number) from None
+            jobs.check_ids_on_the_way()
         most = jobs.most_resources
         size = header.get("MaxProcs") or header.get("MaxNodes") or most
         workload = Workload.of_columns(name, filename, profiles, jobs, resource_count=max(size, most, 1))
+    except DuplicateId as error:
+        earlier, line = _lines_of(filename, reading, error.earlier, error.row)
+        raise InputError(f"line {earlier} has the job number {error.id}, too", file=filename, line=line) from None
     except InputError as error:
         raise error if error.file else InputError(error.reason, error.path, file=filename) from None
     workload.skipped, workload.dependent = lines - len(jobs), dependent
@@ -119,10 +123,22 @@ class _Rows(Rows):
         self.reading = reading
 
     def read(self, place: int) -> Iterator[JobRecord]:
-        for _, _, line in _lines(self.filename, place):
-            job = None if line.startswith(";") or not line.strip() else _job(line.split(), self.reading)
-            if job is not None:
-                yield job
+        for _, job in _numbered_jobs(self.filename, self.reading, place):
+            yield job
+
+
+def _numbered_jobs(filename: str, reading: _Reading, place: int = 0) -> Iterator[tuple[int, JobRecord]]:
+    """The jobs of the lines from a place on, with the numbers of their lines."""
+    for number, _, line in _lines(filename, place):
+        job = None if line.startswith(";") or not line.strip() else _job(line.split(), reading)
+        if job is not None:
+            yield number, job
+
+
+def _lines_of(filename: str, reading: _Reading, *rows: int) -> list[int]:
+    """The numbers of the lines that some jobs, counted from 0 in rising order, are on."""
+    jobs = enumerate(_numbered_jobs(filename, reading))
+    return [next(line for row, (line, _) in jobs if row == wanted) for wanted in rows]
 
 
 def _lines(filename: str, place: int = 0) -> Iterator[tuple[int, int, str]]:

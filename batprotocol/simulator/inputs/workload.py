@@ -362,10 +362,7 @@ def _check_uses(profiles: Mapping[str, WorkloadProfile], jobs: JobTable) -> None
             wrong.append((row, InputError(reason, f"jobs[{row}].res")))
     if wrong:
         raise min(wrong, key=lambda each: each[0])[1]
-    found = jobs.duplicate()
-    if found is not None:
-        row, earlier, id = found
-        raise InputError(f"jobs[{earlier}] has the id {shown(id)}, too", f"jobs[{row}].id")
+    jobs.check_ids()
 
 
 def _size(profile: Profile) -> int | None:

@@ -13,7 +13,7 @@ import msgspec
 
 from batprotocol.errors import InputError, shown
 from batprotocol.model import TraceReplayProfile, TraceType
-from batprotocol.simulator.inputs.columns import JobColumns, JobRecord, JobTable
+from batprotocol.simulator.inputs.columns import DuplicateId, JobColumns, JobRecord, JobTable
 from batprotocol.simulator.inputs.job_file import JobFile, Rows
 from batprotocol.simulator.inputs.json_stream import JsonStream
 from batprotocol.simulator.inputs.older_profiles import is_older
@@ -59,7 +59,10 @@ def read_workload_json(
     with open(path, "rb") as stream:
         jobs = JobFile(_Rows(filename, name, corrected)) if lazy else JobColumns()
         reader = _WorkloadReader(JsonStream(stream, filename, corrected=corrected), name, compositions, jobs)
-        reader.read()
+        try:
+            reader.read()
+        except DuplicateId as error:
+            raise InputError(error.reason, error.path, file=filename) from None
     if not reader.seen >= {"nb_res", "jobs", "profiles"}:
         missing = ", ".join(sorted({"nb_res", "jobs", "profiles"} - reader.seen))
         raise InputError(f"a workload has the keys nb_res, jobs and profiles; missing: {missing}", file=filename)
@@ -118,6 +121,7 @@ class _WorkloadReader:
                 self.jobs.append(*_job(given, self.name))
             except InputError as error:
                 raise self.json.error(error.reason, f"{place}.{error.path}" if error.path else place) from None
+            self.jobs.check_ids_on_the_way()
 
     def _profiles(self) -> None:
         if self.json.peek() != "{":

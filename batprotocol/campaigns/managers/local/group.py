@@ -237,12 +237,14 @@ class Group:
             return None
         return next((event for event in (KILLED, NO_DIRECTORY, REFUSED) if event.type == type), None)
 
-    def kill(self, number: int) -> None:
-        """Kill a job and all that it has started, whether it has begun or not. The others go on."""
-        self.blame(number, KILLED)
+    def kill(self, numbers: Sequence[int]) -> None:
+        """Kill jobs and all that they have started. A job that has not begun does not begin. The others go on."""
+        for number in numbers:  # all of them first: where one ends, the leader begins the next one at once
+            self.blame(number, KILLED)
         self._read_log()
-        if number in self._begun and number not in self._over:
-            _kill_group(self._begun[number][1], self._leader())
+        for number in numbers:
+            if number in self._begun and number not in self._over:
+                _kill_group(self._begun[number][1], self._leader())
 
     def _leader(self) -> int | None:
         return _number(self.folder / "pid") if self.leader is None else self.leader

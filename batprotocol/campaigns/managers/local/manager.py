@@ -81,13 +81,16 @@ class LocalProcesses:
             self._accept(list({each.job: each for each in together}.values()))
 
     def kill(self, jobs: Iterable[int]) -> None:
+        doomed: dict[Group, list[int]] = {}
         for number in jobs:
             group = self._of.get(number)
             if group is not None and number not in group.ended:
-                group.kill(number)
-                if group in self._waiting and group.is_settled:
-                    del self._waiting[group]
-                    group.finish()
+                doomed.setdefault(group, []).append(number)
+        for group, numbers in doomed.items():
+            group.kill(numbers)
+            if group in self._waiting and group.is_settled:
+                del self._waiting[group]
+                group.finish()
 
     def forget(self, jobs: Iterable[int]) -> None:
         forgotten = [number for number in jobs if number in self._of]
@@ -100,9 +103,7 @@ class LocalProcesses:
                 self._running.pop(group, None)
                 group.clear()
                 continue
-            for number in group.requests:
-                if number not in self._of and number not in group.ended:
-                    group.kill(number)
+            group.kill([number for number in group.requests if number not in self._of and number not in group.ended])
 
     def tend(self) -> None:
         for group in [group for group in self._running if not group.is_running()]:
