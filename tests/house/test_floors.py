@@ -21,6 +21,7 @@ import in_place
 WITHOUT_ENGINE = True
 
 FLOORS = {
+    "deprecation": 0,
     "distributions": 0,
     "errors": 0,
     "rules": 0,

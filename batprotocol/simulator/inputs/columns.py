@@ -99,7 +99,7 @@ class JobTable(ABC):
             raise DuplicateId(*found)
 
     def check_ids_on_the_way(self) -> None:
-        """The same, now and then: readers call it after each row, so that a large file is refused long before its end."""
+        """Compare the ids now and then. Readers call this after each row, so they refuse a large file early."""
         if len(self) >= self._next_check:
             self._next_check *= _NEXT_CHECK
             self.check_ids()
