@@ -107,19 +107,23 @@ class DaskCluster:
     def kill(self, jobs: Iterable[int]) -> None:
         names = [self._name(job) for job in jobs]
         if names:
-            self._ask(lambda client: self._end(client, names))
+            self._ask(lambda client: self._kill(client, names))
 
-    def _end(self, client: Any, names: list[str]) -> None:
+    def _kill(self, client: Any, names: list[str]) -> None:
         from batprotocol.campaigns.managers.dask_remote import kill_commands
 
-        for name in names:  # said first: a job that waits does not begin any more
-            self._call(client, "end", name=name, exit_code=None, cause=KILLED.type)
-        client.run(kill_commands, names)
+        begun = self._call(client, "kill", names=names, cause=KILLED.type)  # the others never begin
+        if begun:
+            client.run(kill_commands, begun)
 
     def forget(self, jobs: Iterable[int]) -> None:
         names = [self._name(job) for job in jobs]
         if names:
-            self._ask(lambda client: self._call(client, "forget", names=names))
+            self._ask(lambda client: self._forget(client, names))
+
+    def _forget(self, client: Any, names: list[str]) -> None:
+        self._kill(client, names)
+        self._call(client, "forget", names=names)
 
     def tend(self) -> None:
         """Dask goes on by itself."""
@@ -136,7 +140,7 @@ class DaskCluster:
         from batprotocol.campaigns.managers.dask_remote import MARK
 
         answer = client.sync(getattr(client.scheduler, f"{MARK}-{handler}"), **arguments)
-        if answer is None and handler != "forget":  # a scheduler to which the client has connected again by itself
+        if answer is None:  # the client has connected again, to another scheduler, which has no register
             raise OSError("it was started anew")
         return answer
 

@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 import uuid
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -52,6 +53,7 @@ class Register(SchedulerPlugin):
                 f"{MARK}-look": self.look,
                 f"{MARK}-end": self.end,
                 f"{MARK}-begin": self.begin,
+                f"{MARK}-kill": self.kill,
                 f"{MARK}-forget": self.forget,
             }
         )
@@ -74,7 +76,7 @@ class Register(SchedulerPlugin):
         """A worker has gone, and what it ran is lost."""
         for job in self.jobs.values():
             if job.get("worker") == worker and "ended" not in job:
-                job.update(ended=time.time(), exit_code=None, cause="EXTERMINATE")
+                job.update(_end(None, job.get("killed", "EXTERMINATE")))
 
     async def begin(self, names: list[str], worker: str, node: str) -> bool:
         """A worker wants to run these jobs, one after the other: whether it may."""
@@ -87,18 +89,20 @@ class Register(SchedulerPlugin):
         return True
 
     async def end(self, name: str, next: str | None = None, **how: Any) -> bool:
-        """A worker tells how a job has ended, or the client that one is to end: the first word counts.
+        """A worker reports how a job has ended, and asks for the next one.
 
         Args:
             name: of the job; "" of none.
             next: the job that the worker wants to begin now.
-            how: the exit code, the cause, and what it has printed.
+            how: the exit code, the cause, and the end of its output.
 
         Returns whether the next one may begin.
         """
         job = self.jobs.get(name)
         if job is not None and "ended" not in job:
             job.update(how, ended=time.time())
+            if job["exit_code"] and "killed" in job:
+                job.update(exit_code=None, cause=job["killed"])
         following = self.jobs.get(next or "")
         if following is None or "started" in following or "ended" in following:
             return False
@@ -113,48 +117,71 @@ class Register(SchedulerPlugin):
         jobs = [job for name, job in self.jobs.items() if name.startswith(mark)]
         return {"maximum": threads, "free": threads - busy, "jobs": jobs, "life": self.life}
 
-    async def forget(self, names: list[str]) -> None:
-        """Nobody will ask for these again."""
+    async def kill(self, names: list[str], cause: str) -> list[str]:
+        """Kill these jobs: those that have not begun end now, all at once.
+
+        Returns those that have begun, which their workers are to kill. Each of these ends when its worker reports it.
+        """
+        jobs = [job for name in names if (job := self.jobs.get(name)) is not None and "ended" not in job]
+        for job in jobs:
+            job.update({"killed": cause} if "started" in job else _end(None, cause))
+        return [job["name"] for job in jobs if "started" in job]
+
+    async def forget(self, names: list[str]) -> bool:
+        """Drop these jobs: the client does not ask for them again."""
         gone = {self.jobs.pop(name)["task"] for name in names if name in self.jobs}
         kept = {job["task"] for job in self.jobs.values()}
         self.scheduler.client_releases_keys(keys=[task for task in gone if task not in kept], client=MARK)
+        return True
+
+
+def _end(exit_code: int | None, cause: str | None) -> dict[str, Any]:
+    return {"ended": time.time(), "exit_code": exit_code, "cause": cause}
 
 
 class _Commands:
     """The jobs that a worker runs, by name: each from before it begins until it has ended.
 
-    Whoever kills says so first and looks for the process then, whoever starts one does it the other way round: so it is
-    killed, however these two meet.
+    The event loop of the worker kills them, and its threads start them, under one lock. A job is killed either
+    before it begins, and never begins, or when its process is known.
     """
 
     def __init__(self) -> None:
-        self.running: dict[str, subprocess.Popen[bytes] | None] = {}
-        self.doomed: set[str] = set()
+        self._running: dict[str, subprocess.Popen[bytes] | None] = {}
+        self._killed: set[str] = set()
+        self._lock = threading.Lock()
 
-    def started(self, name: str, process: subprocess.Popen[bytes]) -> None:
-        """Its process is this one."""
-        self.running[name] = process
-        if name in self.doomed:
-            _kill(process)
+    def expect(self, names: list[str]) -> None:
+        """These jobs are about to begin."""
+        with self._lock:
+            self._running.update(dict.fromkeys(names))
+
+    def start(self, name: str, start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes] | None:
+        """Start the process of a job, unless the job is killed: then there is none."""
+        with self._lock:
+            if name in self._killed:
+                return None
+            process = self._running[name] = start()
+            return process
 
     def kill(self, name: str) -> None:
-        """Kill it, if it runs here."""
-        if name in self.running:
-            self.doomed.add(name)
-            process = self.running.get(name)
-            if process is not None:
-                _kill(process)
+        """Kill a job, if it runs here or is about to."""
+        with self._lock:
+            if name in self._running:
+                self._killed.add(name)
+                process = self._running[name]
+                if process is not None:
+                    _kill(process)
 
     def ended(self, name: str) -> None:
-        """It runs no more."""
-        self.running.pop(name, None)
-        self.doomed.discard(name)
+        """A job does not run any more."""
+        with self._lock:
+            self._running.pop(name, None)
+            self._killed.discard(name)
 
 
 def _commands(worker: Any) -> _Commands:
-    if not hasattr(worker, "batprotocol_commands"):
-        worker.batprotocol_commands = _Commands()
-    found: _Commands = worker.batprotocol_commands
+    found: _Commands = vars(worker).setdefault("batprotocol_commands", _Commands())
     return found
 
 
@@ -167,7 +194,7 @@ def run_commands(jobs: list[dict[str, Any]]) -> None:
 
     commands = _commands(worker)
     names = [job["name"] for job in jobs]
-    commands.running.update(dict.fromkeys(names))
+    commands.expect(names)
     ended: dict[str, Any] = {"name": ""}
     try:
         if not call("begin", names=names, worker=worker.address, node=socket.gethostname()):
@@ -196,27 +223,32 @@ def _run(commands: _Commands, job: dict[str, Any]) -> dict[str, Any]:
         # A command must not outlive its worker, whose jobs are given up as lost.
         before = ["setpriv", "--pdeathsig", "KILL", "--"] if shutil.which("setpriv") else []
         polite = ["nice", "-n", "19"] if job["best_effort"] else []
-        process = subprocess.Popen(
-            [*before, *polite, "sh", "-c", job["command"]],
-            cwd=directory,
-            env={**os.environ, **values},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-        commands.started(job["name"], process)
+
+        def start() -> subprocess.Popen[bytes]:
+            return subprocess.Popen(
+                [*before, *polite, "sh", "-c", job["command"]],
+                cwd=directory,
+                env={**os.environ, **values},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+
+        process = commands.start(job["name"], start)
+        if process is None:
+            return {"exit_code": None, "cause": "FRAG_JOB_REQUEST"}
         printed = {"output": _Tail(process.stdout), "errors": _Tail(process.stderr)}
         code = None
         with suppress(subprocess.TimeoutExpired):
             code = process.wait(job["walltime"])
         _kill(process)
         status = process.wait()
-    told = {name: tail.end() for name, tail in printed.items()}
+    tails = {name: tail.end() for name, tail in printed.items()}
     if code is None:
-        return {"exit_code": None, "cause": "WALLTIME", **told}
+        return {"exit_code": None, "cause": "WALLTIME", **tails}
     exit_code = status << 8 if status >= 0 else -status
-    return {"exit_code": exit_code, "cause": None, **(told if exit_code else {})}
+    return {"exit_code": exit_code, "cause": None, **(tails if exit_code else {})}
 
 
 class _Tail:

@@ -136,7 +136,7 @@ class SimulatedCluster:
 
     def kill(self, jobs: Iterable[int]) -> None:
         running = []
-        for job in jobs:
+        for job in dict.fromkeys(jobs):
             if self._waiting.pop(job, None) is not None:
                 self._desk.reject(self._desk.name_of(job))
                 self._ended[job] = ended(job, because=KILLED, stop_time=self._desk.now)

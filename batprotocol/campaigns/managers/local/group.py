@@ -15,7 +15,7 @@ import shutil
 import signal
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -226,9 +226,9 @@ class Group:
     # Killing them
 
     def blame(self, number: int, event: RemoteEvent) -> None:
-        """Write down why a job ends, if it does not end by itself before; the leader does not start it any more."""
-        self._why.setdefault(number, event)
-        (self.folder / f"cause-{number}").write_text(event.type)
+        """Record why a job ends if it does not end alone before. The leader does not start it any more."""
+        why = self._why.setdefault(number, event)
+        (self.folder / f"cause-{number}").write_text(why.type)
 
     def _blamed(self, number: int) -> RemoteEvent | None:
         try:
@@ -237,11 +237,21 @@ class Group:
             return None
         return next((event for event in (KILLED, NO_DIRECTORY, REFUSED) if event.type == type), None)
 
-    def kill(self, numbers: Sequence[int]) -> None:
-        """Kill jobs and all that they have started. A job that has not begun does not begin. The others go on."""
-        for number in numbers:  # all of them first: where one ends, the leader begins the next one at once
-            self.blame(number, KILLED)
-        self._read_log()
+    def kill(self, numbers: Collection[int]) -> None:
+        """Kill jobs and all that they have started. The others go on.
+
+        The leader checks for a mark, starts a job and records its process under the lock of the log. The marks are made
+        under the same lock. So a job either is marked before it begins, and never begins, or it is found in the log.
+        """
+        lock = os.open(self.folder / "log", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self._read_log()
+            for number in numbers:
+                if number not in self._over:  # if it has ended, it keeps its exit code
+                    self.blame(number, KILLED)
+        finally:
+            os.close(lock)
         for number in numbers:
             if number in self._begun and number not in self._over:
                 _kill_group(self._begun[number][1], self._leader())

@@ -59,47 +59,58 @@ class Group:
         if self.plan["polite"]:
             os.nice(19)
         for number, command, walltime, variables, output in self.plan["jobs"]:
-            if self.is_doomed(number):
-                self.write(f"end {number} {time.time()} - KILLED")
-            else:
-                self.run_one(number, command, walltime, {**os.environ, **variables}, output)
+            fcntl.flock(self.log, fcntl.LOCK_EX)  # jobs are marked to be killed by a process that has this lock
+            try:
+                process = 0 if self.is_marked(number) else self.begin(number, command, variables, output)
+            finally:
+                fcntl.flock(self.log, fcntl.LOCK_UN)
+            if process:
+                self.finish(number, process, walltime, output)
 
-    def is_doomed(self, number: int) -> bool:
-        """Whether somebody wants this job to end. They say so first, and kill then what is running."""
-        return os.access(os.path.join(self.folder, f"cause-{number}"), os.F_OK)
+    def is_marked(self, number: int) -> bool:
+        """Whether a job is to be killed. Then it has ended, as it does not begin."""
+        marked = os.access(os.path.join(self.folder, f"cause-{number}"), os.F_OK)
+        if marked:
+            self.write(f"end {number} {time.time()} - KILLED")
+        return marked
 
     def write(self, line: str) -> None:
         """Write something down: a line as a whole."""
         os.write(self.log, f"{line}\n".encode())
 
-    def run_one(self, number: int, command: str, walltime: float, environment: dict[str, str], output: str) -> None:
-        """Run a job to its end."""
-        paths = [f"{output}.{kind}" for kind in ("stdout", "stderr")]
+    def begin(self, number: int, command: str, variables: dict[str, str], output: str) -> int:
+        """Start a job, and record that it has begun.
+
+        Returns its process, or 0 if it cannot be started: then it has ended.
+        """
+        stdout, stderr = paths_of(output)
         append = os.O_WRONLY | os.O_APPEND | os.O_CREAT
         files: Files = [
             (os.POSIX_SPAWN_DUP2, 0, 3),  # the lock
             (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 1, paths[0], append, 0o666),
-            (os.POSIX_SPAWN_OPEN, 2, paths[1], append, 0o666),
+            (os.POSIX_SPAWN_OPEN, 1, stdout, append, 0o666),
+            (os.POSIX_SPAWN_OPEN, 2, stderr, append, 0o666),
         ]
         try:
-            process = self.start(command, environment, files)
+            process = self.start(command, {**os.environ, **variables}, files)
         except (OSError, ValueError) as error:
-            with open(paths[1], "a") as file:
+            with open(stderr, "a") as file:
                 file.write(f"it cannot be started: {error}\n")
             self.write(f"begin {number} {time.time()} 0")
             self.write(f"end {number} {time.time()} {126 << 8} -")
-            return
+            return 0
         self.write(f"begin {number} {time.time()} {process}")
-        if self.is_doomed(number):
-            kill(process, KILL)
+        return process
+
+    def finish(self, number: int, process: int, walltime: float, output: str) -> None:
+        """Wait for the end of a job that has begun, and record it."""
         late = not wait(process, walltime)
         if late:
             kill(process, TERM)
             wait(process, GRACE_SECONDS)
-        kill(process, KILL)  # and what it has left running
+        kill(process, KILL)  # and the processes that it has started
         status = os.waitpid(process, 0)[1]
-        for path in paths:
+        for path in paths_of(output):
             if not os.path.getsize(path):
                 os.unlink(path)
         self.write(f"end {number} {time.time()} {status} {'WALLTIME' if late else '-'}")
@@ -118,6 +129,11 @@ class Group:
         """Start a program; its process."""
         ignored = self.plan["ignored"]  # which Python ignores, and commands must not
         return os.posix_spawnp(words[0], words, environment, file_actions=files, setpgroup=0, setsigdef=ignored)
+
+
+def paths_of(output: str) -> tuple[str, str]:
+    """The files that a job writes its output and its errors to."""
+    return f"{output}.stdout", f"{output}.stderr"
 
 
 def plain_words(command: str) -> list[str]:
