@@ -1,9 +1,9 @@
-"""What runs inside Dask: the register of jobs on the scheduler, and the running of a command on a worker.
+"""The code that runs in Dask: the register of jobs on the scheduler, and the function that runs a command on a worker.
 
-It is sent there by value, so that they need nothing but Dask: it imports nothing of batprotocol. Dask itself would run
-a task again whose worker has gone, even one whose result was there already, and would drop all tasks of a client that
-has gone. The register prevents both: each name is started once at most, how it ended is kept on the scheduler, and
-what is in the register is wanted whoever is there.
+It is sent by value, so that Dask does not need batprotocol, of which it imports nothing. Dask alone would run a task
+again if its worker dies, even one with a result, and would drop all tasks of a client that has gone. The register
+prevents both: each name is started once at most, the scheduler keeps the end of each job, and the register keeps its
+tasks if no client is connected.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from distributed.utils import sync
 __all__ = ["MARK", "Register", "kill_commands", "run_commands"]
 
 MARK = "batprotocol-campaigns"
-"""The name of the register, and the client that wants all that is in it."""
+"""The name of the register, and of the client that owns all its tasks."""
 
 KEPT_BYTES = 10_000
-"""So many of the last bytes are kept of what a job prints that does not end well."""
+"""How many bytes are kept of the output of a job that does not end well: the last ones."""
 
 
 class Register(SchedulerPlugin):
-    """The jobs that were given to this Dask cluster, by their names: what began where, and how it ended."""
+    """The jobs that were submitted to this Dask cluster, by their names: their workers, their begins and ends."""
 
     name = MARK
     idempotent = True
 
     def __init__(self) -> None:
-        self.life = uuid.uuid4().hex  # another one after the scheduler was started anew
+        self.life = uuid.uuid4().hex  # changes when the scheduler is restarted
         self.jobs: dict[str, dict[str, Any]] = {}
         self.announced: dict[str, list[str]] = {}
 
@@ -59,13 +59,13 @@ class Register(SchedulerPlugin):
         )
 
     def announce(self, groups: dict[str, list[str]]) -> list[str]:
-        """Groups of jobs are about to be submitted, each as a task of Dask. Which of these are new."""
+        """Expect groups of jobs, each as a task of Dask; return those that are new."""
         new = [task for task, names in groups.items() if not any(name in self.jobs for name in names)]
         self.announced.update({task: groups[task] for task in new})
         return new
 
     def update_graph(self, scheduler: Any, *, keys: set[Any], **rest: Any) -> None:
-        """Tasks were submitted; those that were announced stay, even if the client goes."""
+        """Keep the tasks that were announced and are submitted now, even if the client goes away."""
         ours = [key for key in keys if key in self.announced]
         for key in ours:
             for name in self.announced.pop(key):
@@ -73,13 +73,13 @@ class Register(SchedulerPlugin):
         scheduler.client_desires_keys(keys=ours, client=MARK)
 
     def remove_worker(self, scheduler: Any, worker: str, **rest: Any) -> None:
-        """A worker has gone, and what it ran is lost."""
+        """A worker has gone: its jobs are lost."""
         for job in self.jobs.values():
             if job.get("worker") == worker and "ended" not in job:
                 job.update(_end(None, job.get("killed", "EXTERMINATE")))
 
     async def begin(self, names: list[str], worker: str, node: str) -> bool:
-        """A worker wants to run these jobs, one after the other: whether it may."""
+        """Whether a worker may run these jobs, one after the other."""
         jobs = [self.jobs.get(name) for name in names]
         if all(job is None or "worker" in job or "ended" in job for job in jobs):
             return False
@@ -110,7 +110,7 @@ class Register(SchedulerPlugin):
         return True
 
     async def look(self, mark: str) -> dict[str, Any]:
-        """Threads, how many of them have nothing to do, and the jobs whose names begin so."""
+        """The number of threads, the number of idle threads, and the jobs whose names begin with the mark."""
         workers = self.scheduler.workers.values()
         threads = sum(worker.nthreads for worker in workers)
         busy = sum(min(len(worker.processing), worker.nthreads) for worker in workers)
@@ -186,7 +186,7 @@ def _commands(worker: Any) -> _Commands:
 
 
 def run_commands(jobs: list[dict[str, Any]]) -> None:
-    """On a worker, in a thread of it: run commands, one after the other, and tell the register how each ended."""
+    """In a thread of a worker: run commands, one after the other, and report the end of each to the register."""
     worker = get_worker()
 
     def call(handler: str, **arguments: Any) -> Any:
@@ -220,7 +220,7 @@ def _run(commands: _Commands, job: dict[str, Any]) -> dict[str, Any]:
         nodes.flush()
         known = {"{directory}": directory, "{nodes}": nodes.name}
         values = {key: known.get(value, value) for key, value in job["environment"].items()}
-        # A command must not outlive its worker, whose jobs are given up as lost.
+        # A command must die with its worker, whose jobs count as lost.
         before = ["setpriv", "--pdeathsig", "KILL", "--"] if shutil.which("setpriv") else []
         polite = ["nice", "-n", "19"] if job["best_effort"] else []
 
@@ -252,7 +252,7 @@ def _run(commands: _Commands, job: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Tail:
-    """The end of what is written into a pipe, which is read as it comes."""
+    """The last bytes that are written into a pipe. A thread reads all of it."""
 
     def __init__(self, pipe: Any) -> None:
         self._pipe = pipe
@@ -268,18 +268,18 @@ class _Tail:
                 self._kept = (self._kept + piece)[-KEPT_BYTES:]
 
     def end(self) -> tuple[bytes, bool]:
-        """What was kept, and whether that is all. Who has left the session of its command may write on, unread."""
+        """The last bytes, and whether they are all. A process outside of the session of the command may write more."""
         self._thread.join(1.0)
         return self._kept, self._length <= KEPT_BYTES
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill what a command has started and left, and the command itself if it runs."""
+    """Kill a command, if it runs, and the processes that it has started."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
 
 
 async def kill_commands(names: list[str], dask_worker: Any = None) -> None:
-    """On each worker: kill those of these commands that run here."""
+    """On each worker: kill the commands of these names that run on it."""
     for name in names:
         _commands(dask_worker).kill(name)

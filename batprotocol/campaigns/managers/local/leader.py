@@ -1,8 +1,7 @@
-"""The leader of a group of jobs: a process that runs them one after the other, and writes down how each ended.
+"""The leader of a group of jobs: a process that runs them one after the other, and records the end of each.
 
-As a program, it starts leaders: each is a fork of it. It is made of nothing but what Python has built in, so that
-starting and forking it takes as little as can be. It must import nothing else: not `signal`, `json` or `subprocess`,
-and nothing of batprotocol.
+As a program, it starts leaders: each is a fork of it. It imports only modules that are built into Python, so that it
+starts and forks fast. It must not import others: not `signal`, `json` or `subprocess`, and nothing of batprotocol.
 """
 
 from __future__ import annotations
@@ -15,28 +14,29 @@ import time
 
 TERM, KILL = 15, 9
 GRACE_SECONDS = 5.0
-"""What a command has left when its time is up, to end by itself."""
+"""How long a command has to end after SIGTERM, when its walltime is over."""
 
 LONGEST_WAIT = 1e6
 
 REAP_SECONDS = 1.0
-"""How often it is looked for leaders that have ended."""
+"""The interval in which leaders that have ended are reaped."""
 
 PLAIN = frozenset(" %+,-./0123456789:=@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
 """The characters that mean themselves to a shell."""
 
-_NO_PROGRAMS = """
-. : alias bg bind break builtin caller case cd chdir command compgen complete compopt continue coproc declare dirs
-disown do done echo elif else enable esac eval exec exit export false fc fg fi for function getopts hash help history
-if in jobs kill let local logout mapfile popd printf pushd pwd read readarray readonly return select set shift shopt
-source suspend test then time times trap true type typeset ulimit umask unalias unset until wait while
-"""
-SHELLS_OWN = frozenset(_NO_PROGRAMS.split())
-"""The words that a shell does not look for among the programs."""
+SHELLS_OWN = frozenset(
+    [
+        *". : alias bg bind break builtin caller case cd chdir command compgen complete compopt continue coproc declare dirs".split(),
+        *"disown do done echo elif else enable esac eval exec exit export false fc fg fi for function getopts hash help history".split(),
+        *"if in jobs kill let local logout mapfile popd printf pushd pwd read readarray readonly return select set shift shopt".split(),
+        *"source suspend test then time times trap true type typeset ulimit umask unalias unset until wait while".split(),
+    ]
+)
+"""The words that are not programs for a shell."""
 
 
 Files = list[tuple[object, ...]]
-"""What posix_spawn does with descriptors."""
+"""The actions of `posix_spawn` on descriptors."""
 
 
 class Group:
@@ -75,7 +75,7 @@ class Group:
         return marked
 
     def write(self, line: str) -> None:
-        """Write something down: a line as a whole."""
+        """Write a line into the log, as a whole."""
         os.write(self.log, f"{line}\n".encode())
 
     def begin(self, number: int, command: str, variables: dict[str, str], output: str) -> int:
@@ -116,17 +116,17 @@ class Group:
         self.write(f"end {number} {time.time()} {status} {'WALLTIME' if late else '-'}")
 
     def start(self, command: str, environment: dict[str, str], files: Files) -> int:
-        """Start a command, in a shell if it needs one; its process."""
+        """Start a command, in a shell if it needs one; return its process."""
         words = plain_words(command)
         if words:
             try:
                 return self.spawn(words, environment, files)
-            except OSError:  # a shell tells in its own words what is wrong with it
+            except OSError:  # a shell prints its own message about the error
                 pass
         return self.spawn(["sh", "-c", command], environment, files)
 
     def spawn(self, words: list[str], environment: dict[str, str], files: Files) -> int:
-        """Start a program; its process."""
+        """Start a program; return its process."""
         ignored = self.plan["ignored"]  # which Python ignores, and commands must not
         return os.posix_spawnp(words[0], words, environment, file_actions=files, setpgroup=0, setsigdef=ignored)
 
@@ -137,14 +137,14 @@ def paths_of(output: str) -> tuple[str, str]:
 
 
 def plain_words(command: str) -> list[str]:
-    """The words of a command that needs no shell, which takes as long to start as many a program; else none."""
+    """The words of a command that needs no shell, or an empty list. A shell takes as long to start as many programs."""
     words = command.split(" ")
     needs_none = PLAIN.issuperset(command) and all(words) and "=" not in words[0] and words[0] not in SHELLS_OWN
     return words if needs_none else []
 
 
 def kill(process: int, signal: int) -> None:
-    """Send a signal to a command and all that it has started. As nobody has waited for it, its number is its own."""
+    """Send a signal to a command and all that it has started. As nobody has reaped it, its number is not reused."""
     try:  # noqa: SIM105 - contextlib is not built in
         os.killpg(process, signal)
     except OSError:
@@ -152,11 +152,11 @@ def kill(process: int, signal: int) -> None:
 
 
 def wait(process: int, seconds: float) -> bool:
-    """Whether a process ends within so many seconds. It stays there to be waited for."""
+    """Whether a process ends within some seconds. It is not reaped."""
     until = time.monotonic() + seconds
     try:
         descriptor = os.pidfd_open(process)
-    except (AttributeError, OSError):  # not everywhere
+    except (AttributeError, OSError):  # not on every system
         while os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             if time.monotonic() >= until:
                 return False
@@ -165,8 +165,8 @@ def wait(process: int, seconds: float) -> bool:
     try:
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
-        while (left := until - time.monotonic()) > 0:
-            if poll.poll(1000 * min(left, LONGEST_WAIT)):
+        while (remaining := until - time.monotonic()) > 0:
+            if poll.poll(1000 * min(remaining, LONGEST_WAIT)):
                 return True
         return bool(poll.poll(0))
     finally:
@@ -174,7 +174,7 @@ def wait(process: int, seconds: float) -> bool:
 
 
 def main(folder: str) -> None:
-    """Lead the jobs of this folder, if nobody else does or did. Standard input is their lock."""
+    """Run the jobs of this folder, unless another leader does or did. Standard input is their lock."""
     try:
         os.mkdir(os.path.join(folder, "started"))
     except OSError:
@@ -187,7 +187,7 @@ def main(folder: str) -> None:
 
 
 def start(folder: str) -> int:
-    """Start a process that leads the jobs of this folder; 0 if their lock is held."""
+    """Start a leader for the jobs of this folder; return its process, or 0 if their lock is held."""
     lock = os.open(os.path.join(folder, "lock"), os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -208,20 +208,20 @@ def start(folder: str) -> int:
 
 
 def serve() -> None:
-    """Start leaders for the folders that are told on standard input, each ending with a zero; tell their processes."""
+    """Start leaders for the folders on standard input, each followed by a zero byte; print their processes."""
     poll = select.poll()
     poll.register(0, select.POLLIN)
-    told, children = b"", 0
+    waiting, children = b"", 0
     while True:
         if poll.poll(REAP_SECONDS * 1000 if children else None):
             piece = os.read(0, 1 << 16)
             if not piece:
                 return
-            told += piece
+            waiting += piece
         while children and os.waitpid(-1, os.WNOHANG)[0]:
             children -= 1
-        while b"\0" in told:
-            folder, _, told = told.partition(b"\0")
+        while b"\0" in waiting:
+            folder, _, waiting = waiting.partition(b"\0")
             process = start(os.fsdecode(folder))
             children += process > 0
             os.write(1, f"{process}\n".encode())
