@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from batprotocol.campaigns.model import Job, JobOutput, said_of_exit
+from batprotocol.campaigns.model import Job, JobOutput, exit_text
 from batprotocol.campaigns.text import answers
 from batprotocol.cli.grid.requests import json_of, opened, safe_lines
 from batprotocol.cli.terminal.output import Output
@@ -38,7 +38,7 @@ def show_output(url: str, *, campaign: int | None, job: int | None, kind: str | 
 
 
 def _tell(output: Output, job: Job, kept: JobOutput, kind: str | None) -> None:
-    how = "was killed" if job.exit_code is None else said_of_exit(job.exit_code)
+    how = "was killed" if job.exit_code is None else exit_text(job.exit_code)
     output.line(("heading", f"job {job.id} on {job.cluster}: {how}"))
     for name, title in KINDS:
         if kind in (None, name):

@@ -24,14 +24,16 @@ REAP_SECONDS = 1.0
 PLAIN = frozenset(" %+,-./0123456789:=@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
 """The characters that mean themselves to a shell."""
 
-SHELLS_OWN = frozenset(
-    [
-        *". : alias bg bind break builtin caller case cd chdir command compgen complete compopt continue coproc declare dirs".split(),
-        *"disown do done echo elif else enable esac eval exec exit export false fc fg fi for function getopts hash help history".split(),
-        *"if in jobs kill let local logout mapfile popd printf pushd pwd read readarray readonly return select set shift shopt".split(),
-        *"source suspend test then time times trap true type typeset ulimit umask unalias unset until wait while".split(),
-    ]
-)
+_NO_PROGRAMS = """
+. : alias bg bind break builtin caller case cd chdir command compgen complete compopt continue coproc declare dirs
+
+disown do done echo elif else enable esac eval exec exit export false fc fg fi for function getopts hash help history
+
+if in jobs kill let local logout mapfile popd printf pushd pwd read readarray readonly return select set shift shopt
+
+source suspend test then time times trap true type typeset ulimit umask unalias unset until wait while
+"""
+SHELLS_OWN = frozenset(_NO_PROGRAMS.split())
 """The words that are not programs for a shell."""
 
 
