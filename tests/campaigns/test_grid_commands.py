@@ -167,9 +167,9 @@ def test_keys_that_do_nothing_are_told(grid: tuple[str | Path, ...], tmp_path: P
     done = run_here(*grid, "sub", "-j", json.dumps(says))
     assert done.status == 0
     assert done.err.splitlines() == [
-        "batproto: jdl: walltme is ignored: nobody knows it; did you mean walltime?",
-        "batproto: jdl: project does nothing: clusters here keep no accounts",
-        "batproto: jdl: clusters.here.type: 'nightly' means best-effort here: there are best-effort and normal",
+        "batproto: jdl: walltme is ignored: the key is unknown; did you mean walltime?",
+        "batproto: jdl: project has no effect: the clusters have no accounting",
+        "batproto: jdl: clusters.here.type: 'nightly' counts as best-effort: write best-effort or normal",
     ]
     done = run_here(*grid, "sub", "-j", json.dumps({**says, "nb_jobs": -3}))
     assert (done.status, done.err) == (1, "batproto: jdl: nb_jobs: expected a number of tasks, 0 or more, found -3\n")
