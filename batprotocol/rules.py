@@ -85,6 +85,11 @@ class Catalogue:
         self.rules: Mapping[str, Rule] = rules
         self.rule_sets: Mapping[str, Mapping[str, Severity]] = found
 
+    @classmethod
+    def of_one(cls, rule_set: str, rules: Iterable[Rule]) -> Catalogue:
+        """A catalogue with a single rule set, in which each rule has its own severity."""
+        return cls([rule_set], [Row(rule.id, (rule.severity,), rule.title, rule.explanation) for rule in rules])
+
     def severities(self, rule_set: str) -> Mapping[str, Severity]:
         """The severity of each rule in this rule set. ValueError if there is no such rule set."""
         if rule_set not in self.rule_sets:

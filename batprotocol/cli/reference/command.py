@@ -150,30 +150,38 @@ def schema(
 
 
 def _rule_id(context: click.Context, parameter: click.Parameter, id: str | None) -> str | None:
-    from batprotocol.cli.protocols.table import catalogues
+    from batprotocol.cli.protocols.table import all_catalogues
     from batprotocol.cli.reference.rules import ids
 
-    if id is not None and id not in (names := ids(catalogues())):
+    if id is not None and id not in (names := ids(all_catalogues())):
         unknown(context, f"there is no rule {id!r}", id, names)
     return id
 
 
 def _complete_rule(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    from batprotocol.cli.protocols.table import catalogues
+    from batprotocol.cli.protocols.table import all_catalogues
     from batprotocol.cli.reference.rules import ids
 
-    return completions(ids(catalogues()), start)
+    return completions(ids(all_catalogues()), start)
 
 
 @click.command()
 @click.argument("id", required=False, callback=_rule_id, shell_complete=_complete_rule)
 def rules(id: str | None) -> None:
-    """Explain the rule ID of the conversation: what is wrong, and the way out. Without it, all rules are listed."""
-    from batprotocol.cli.protocols.table import catalogues
+    """Explain the rule ID: what is wrong, and how to correct it. Without ID, list all rules.
+
+    These are the rules of conversations in all protocols, of the embedded Batsim and of the conformance command.
+
+    \b
+    Examples:
+      batproto rules job.unknown
+      batproto rules edc.silent
+    """
+    from batprotocol.cli.protocols.table import all_catalogues
     from batprotocol.cli.reference.rules import explain, overview
 
     output = Output()
-    output.lines(explain(id, catalogues(), output.wrap_at) if id else overview(catalogues()))
+    output.lines(explain(id, all_catalogues(), output.wrap_at) if id else overview(all_catalogues()))
 
 
 @click.command()

@@ -18,7 +18,7 @@ from batprotocol.conversation import Conversation, Said, Violation
 from batprotocol.errors import DecodeError, EncodeError, PeerGone, PeerSilent, ProtocolError, RuleViolation, an
 from batprotocol.model import EDCHelloEvent, Event, Message
 from batprotocol.simulator import DecisionComponent, Player
-from batprotocol.testing.conformance.rules import Misconduct
+from batprotocol.testing.rules import Misconduct
 from batprotocol.wire import FORMATS, frames
 
 __all__ = ["BATSIM", "COMPONENT", "InProcess", "Talk", "Target", "Timeouts", "Utterance", "encoded"]
