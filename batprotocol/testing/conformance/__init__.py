@@ -21,9 +21,9 @@ from batprotocol.testing.conformance.improvising import conversations
 from batprotocol.testing.conformance.playing import Finding
 from batprotocol.testing.conformance.programs import CannotRun, Command, Endpoint, Library
 from batprotocol.testing.conformance.report import Group, Report
-from batprotocol.testing.rules import ALL_RULES, CONFORMANCE_RULES, explained
 from batprotocol.testing.conformance.searching import DEFAULT_EXAMPLES
 from batprotocol.testing.conformance.talks import InProcess, Target, encoded
+from batprotocol.testing.rules import ALL_RULES, CONFORMANCE_RULES, explained
 
 __all__ = [
     "ALL_RULES",
