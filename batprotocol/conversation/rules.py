@@ -34,8 +34,8 @@ _TABLE: Final = (
     _rule("frame.hello", "error", "error", "The frame of message 1 is too short",
           "Message 1 starts with a uint32 of flags. Write it with `frames.encode_hello`."),
     _rule("frame.flags", "warning", "warning", "The flags of message 1 are not documented ones",
-          "The documented flags are 1 (binary) and 2 (JSON). Batsim 5.0.0-rc2 only looks at the bit of value 2; write "
-          "one of the two."),
+          "The documented flags are 1 (binary) and 2 (JSON). Batsim 5.0.0-rc2 only looks at the bit of value 2. Write "
+          "one of the two values."),
     _rule("message.unreadable", "error", "error", "The bytes are not a message",
           "Batsim does not verify the bytes that it gets. It crashes on binary replies that are empty, truncated or "
           "incomplete, and aborts on JSON that its parser refuses. Write messages with a library of the protocol, and "
@@ -46,8 +46,8 @@ _TABLE: Final = (
           "returns; in Python, use `Message.to_binary`."),
     # Turns and phases
     _rule("turn.order", "error", "error", "A message out of turn",
-          "The two sides take turns strictly. Batsim sends its initialization data, and the decision component its hello; "
-          "then both alternate until the reply to SimulationEndsEvent. Answer each message exactly once."),
+          "The two sides take turns strictly. Batsim sends its initialization data, and the decision component its "
+          "hello; then both alternate until the reply to SimulationEndsEvent. Answer each message exactly once."),
     _rule("hello.first-message", "error", "error", "The first message is not just a hello",
           "The first message of a decision component holds exactly one event, an EDCHelloEvent. Send other events in "
           "the reply to SimulationBeginsEvent."),
@@ -57,8 +57,8 @@ _TABLE: Final = (
           "The schema calls this field optional, but Batsim 5.0.0-rc2 crashes without it. Write at least an empty "
           "string, as `MessageBuilder.add_edc_hello` does."),
     _rule("hello.text", "error", "warning", "A name in the hello contains a comma or a double quote",
-          "Batsim writes the name, version and commit of a decision component to CSV files, so the schema forbids commas and "
-          "double quotes. Use other characters."),
+          "Batsim writes the name, version and commit of a decision component to CSV files, so the schema forbids "
+          "commas and double quotes. Use other characters."),
     _rule("hello.features", "warning", "warning", "A feature without the feature it needs",
           "acknowledge_dynamic_jobs and profile_reuse have no effect without dynamic_registration. Request it too, or "
           "none of them."),
@@ -74,30 +74,31 @@ _TABLE: Final = (
     _rule("simulation.not-begun", "error", "error", "Batsim's first message has no SimulationBeginsEvent",
           "The first message after the hello must describe the platform in a SimulationBeginsEvent."),
     _rule("simulation.version", "warning", "warning", "Batsim speaks another version of the protocol",
-          "The meaning of events may differ between versions, and flatbuffers does not detect it: a field may be read as "
-          "another one. Compare the schemas (`batproto schema --diff`), and run with Batsim's (`--schema`)."),
+          "The meaning of events may differ between versions, and flatbuffers does not detect it: a field may be read "
+          "as another one. Compare the schemas (`batproto schema --diff`), and run with Batsim's (`--schema`)."),
     _rule("simulation.host-count", "error", "error", "The numbers of hosts do not fit the hosts",
-          "host_number must be computation_host_number plus storage_host_number, and these must be the numbers of hosts "
-          "in computation_hosts and storage_hosts."),
+          "host_number must be computation_host_number plus storage_host_number, and these must be the numbers of "
+          "hosts in computation_hosts and storage_hosts."),
     _rule("simulation.host-ids", "error", "error", "The ids of the hosts do not count from 0",
           "Computation and storage hosts share one numbering: each has its own id, from 0 without gaps."),
     _rule("simulation.ends-early", "error", "error", "The simulation ends although something is still to come",
           "A simulation that is not stopped ends when Batsim has submitted all static jobs and injected all external "
           "events, each job has ended or was rejected, registration is finished, and no call, probe or switch of a "
           "host is pending."),
-    _rule("simulation.endless", "warning", "warning", "The simulation goes on for ever",
+    _rule("simulation.endless", "warning", "warning", "The simulation goes on forever",
           "Only calls or probes without end are pending, and these keep the simulation alive. Stop them when the last "
           "job has ended, or give them a number of periods."),
-    _rule("simulation.stuck-jobs", "deadlock", "deadlock", "Jobs wait for ever",
-          "After this reply, nothing can happen any more: no job runs, and no call, probe, submission or external event "
-          "is to come, but some jobs were neither executed nor rejected. Execute or reject them, or ask to be called "
-          "later."),
-    _rule("simulation.stuck-registration", "deadlock", "deadlock", "Registration stays open for ever",
+    _rule("simulation.stuck-jobs", "deadlock", "deadlock", "Jobs wait forever",
+          "After this reply, nothing can happen any more: no job runs, and no call, probe, submission or external "
+          "event is to come, but some jobs were neither executed nor rejected. Execute or reject them, or ask to be "
+          "called later."),
+    _rule("simulation.stuck-registration", "deadlock", "deadlock", "Registration stays open forever",
           "dynamic_registration was requested, so the simulation ends only after a FinishRegistrationEvent. After this "
           "reply, nothing else can happen. Send the event as soon as you have no more jobs or profiles to register."),
     # The end
     _rule("end.call-me-later", "error", "error", "A call is requested after the end",
-          "The reply to SimulationEndsEvent is the last message: this call can never fire, and Batsim aborts. Remove it."),
+          "The reply to SimulationEndsEvent is the last message: this call can never fire, and Batsim aborts. Remove "
+          "it."),
     _rule("end.register-job", "error", "error", "A job is registered after the end",
           "The reply to SimulationEndsEvent is the last message, and Batsim aborts when it registers a job. Keep "
           "registration open (no FinishRegistrationEvent) as long as jobs may come."),
@@ -105,7 +106,8 @@ _TABLE: Final = (
           "The reply to SimulationEndsEvent is the last message: the probe can never measure, and Batsim 5.0.0-rc2 "
           "deadlocks. Remove it."),
     _rule("end.turn-on-off", "error", "error", "Hosts are turned on or off after the end",
-          "The reply to SimulationEndsEvent is the last message, and Batsim aborts while hosts are switching. Remove it."),
+          "The reply to SimulationEndsEvent is the last message, and Batsim aborts while hosts are switching. Remove "
+          "it."),
     _rule("end.stop-call", "warning", "deadlock", "A call is stopped after the end",
           "Batsim 5.0.0-rc2 deadlocks on a StopCallMeLaterEvent in the reply to SimulationEndsEvent, because nothing "
           "handles it any more. No call is running then: remove the event."),
@@ -116,7 +118,8 @@ _TABLE: Final = (
           "Batsim 5.0.0-rc2 deadlocks on a ForceSimulationStopEvent in the reply to SimulationEndsEvent. Send it "
           "earlier, or not at all."),
     _rule("end.useless", "warning", "warning", "An event in the last message",
-          "The reply to SimulationEndsEvent is the last message, and Batsim answers nothing in it. Send an empty reply."),
+          "The reply to SimulationEndsEvent is the last message, and Batsim answers nothing in it. Send an empty "
+          "reply."),
     _rule("stop.dropped", "warning", "warning", "An event after ForceSimulationStopEvent",
           "Batsim drops all later events of the message. Put ForceSimulationStopEvent last."),
     _rule("stop.parallel-task", "off", "error", "The simulation is stopped while a parallel task runs",
@@ -153,16 +156,15 @@ _TABLE: Final = (
     _rule("job.id-format", "error", "error", "This is not a job id",
           "A job id is `workload!job`, with exactly one exclamation mark. Use the id that JobSubmittedEvent gave."),
     _rule("job.unknown", "error", "error", "There is no such job",
-          "Only jobs that were submitted (JobSubmittedEvent) or registered can be executed, rejected or killed. "
-          "Batsim forgets a job as soon as its JobCompletedEvent is delivered. Keep a list of the jobs that are "
-          "alive."),
+          "Only jobs that were submitted (JobSubmittedEvent) or registered can be executed, rejected or killed. Batsim "
+          "forgets a job as soon as its JobCompletedEvent is delivered. Keep a list of the jobs that are alive."),
     _rule("job.execute-state", "error", "error", "The job cannot be executed any more",
           "A job is executed or rejected once, after its submission. Remove it from the queue at the same time."),
     _rule("job.reject-state", "error", "error", "The job cannot be rejected any more",
           "A job is executed or rejected once, after its submission. Kill running jobs with a KillJobsEvent."),
     _rule("job.kill-state", "error", "error", "The job cannot be killed",
-          "Only running jobs can be killed. Reject a job that was not executed yet. Batsim has forgotten a job that has "
-          "ended: do not kill a job in the reply to its JobCompletedEvent."),
+          "Only running jobs can be killed. Reject a job that was not executed yet. Batsim has forgotten a job that "
+          "has ended: do not kill a job in the reply to its JobCompletedEvent."),
     _rule("job.kill-nothing", "error", "error", "A KillJobsEvent without jobs",
           "KillJobsEvent needs at least one job id. Do not send the event when there is nothing to kill."),
     _rule("job.kill-again", "warning", "error", "All these jobs are being killed already",
@@ -175,8 +177,8 @@ _TABLE: Final = (
           "Batsim does not check it: the jobs share the hosts and slow each other down, except for delays. If you do "
           "not intend it, allocate only hosts that are free."),
     _rule("job.host-number", "warning", "warning", "The number of hosts is not what the job requests",
-          "Batsim does not check it: it spreads the job's executors, resource_request of them, over the allocated hosts. "
-          "If you do not intend it, allocate resource_request hosts."),
+          "Batsim does not check it: it spreads the job's executors, resource_request of them, over the allocated "
+          "hosts. If you do not intend it, allocate resource_request hosts."),
     _rule("job.host-asleep", "error", "error", "The job is executed on a host that is off or switching",
           "Batsim aborts when a host is neither computing nor idle, or was changed to a sleep or virtual power state. "
           "Turn it on with a TurnOnOffHostsEvent, wait for the HostsTurnedOnOffEvent, then execute the job."),
@@ -194,14 +196,14 @@ _TABLE: Final = (
     _rule("job.placement-strategy", "error", "warning", "Unknown placement strategy",
           "The schema has SpreadOverHostsFirst and FillOneHostCoresFirst. Use one of these or a custom mapping."),
     _rule("job.override-unused", "warning", "warning", "An override for a profile that the job does not have",
-          "profile_allocation_override is about the sub-profiles of the job's profile; Batsim ignores others. Write the "
-          "full name of a sub-profile."),
+          "profile_allocation_override is about the sub-profiles of the job's profile; Batsim ignores others. Write "
+          "the full name of a sub-profile."),
     _rule("job.storage-unknown", "error", "error", "A storage that cannot be found",
           "The job's profile names a storage that is neither in storage_placement nor a host's name, so Batsim aborts "
           "when it executes that profile. Pass storage_placement={name: host}."),
     _rule("job.storage-computes", "error", "error", "A storage that is not a storage host",
-          "A profile's storage must be a host with the storage role (SimulationBeginsEvent.storage_hosts). Place it "
-          "on one of these."),
+          "A profile's storage must be a host with the storage role (SimulationBeginsEvent.storage_hosts). Place it on "
+          "one of these."),
     _rule("job.task-size", "error", "error", "A parallel task of the job has another size than the job",
           "A parallel task with vectors has as many executors as its vector has entries. The job executes each part of "
           "its profile with resource_request executors, so Batsim aborts when it executes this part. Compose sequences "
@@ -211,9 +213,9 @@ _TABLE: Final = (
           "bytes to another one, and on parallel tasks without executors. Give the task some flops, or use a "
           "DelayProfile."),
     _rule("job.infinite", "warning", "error", "The job has an infinite part",
-          "Batsim aborts on infinite flops or bytes, on an infinite delay without a walltime, on a walltime that is not a "
-          "number, and on an infinite walltime of any profile except a delay. Use finite numbers, and None for a job "
-          "without walltime."),
+          "Batsim aborts on infinite flops or bytes, on an infinite delay without a walltime, on a walltime that is "
+          "not a number, and on an infinite walltime of any profile except a delay. Use finite numbers, and None for a "
+          "job without walltime."),
     _rule("job.trace-hosts", "off", "error", "A usage trace does not get a host for each executor",
           "Batsim 5.0.0-rc2 needs a separate host for each executor of a trace of fractional computation. Allocate "
           "resource_request hosts, and do not name a host twice in a custom mapping."),
@@ -237,27 +239,29 @@ _TABLE: Final = (
           "traces."),
     # Registration
     _rule("register.not-requested", "error", "warning", "Registration without dynamic_registration",
-          "Request dynamic_registration in the hello. Without it, Batsim 5.0.0-rc2 accepts jobs and profiles too, "
-          "but may end the simulation before they are executed, or deadlock."),
+          "Request dynamic_registration in the hello. Without it, Batsim 5.0.0-rc2 accepts jobs and profiles too, but "
+          "may end the simulation before they are executed, or deadlock."),
     _rule("register.after-finish", "error", "warning", "Registration after its end",
           "After FinishRegistrationEvent, jobs and profiles can no longer be registered. Send it last."),
     _rule("register.unfinished", "error", "warning", "The simulation ended with registration open",
           "dynamic_registration was requested, but FinishRegistrationEvent was not sent. Send it when you have no more "
           "jobs or profiles to register."),
     _rule("register.duplicate-job", "error", "error", "The job exists already",
-          "A job id is used only once, even after the job has ended. Use a separate workload name for registered jobs."),
+          "A job id is used only once, even after the job has ended. Use a separate workload name for registered "
+          "jobs."),
     _rule("register.duplicate-profile", "error", "error", "The profile exists already",
           "A profile name is used only once. Use a separate workload name for registered profiles."),
     _rule("register.unknown-profile", "error", "error", "The job's profile does not exist",
-          "Register the profile first. A name alone means a profile of the job's own workload; for others, "
-          "write `workload!name`."),
+          "Register the profile first. A name alone means a profile of the job's own workload; for others, write "
+          "`workload!name`."),
     _rule("register.profile-gone", "error", "error", "Batsim has forgotten the profile",
           "Batsim forgets a profile, and the parts of a sequence, when the first job with this profile has ended or "
           "was rejected. Request profile_reuse in the hello, register all jobs of the profile before the first one "
           "ends, or register the profile again under another name."),
     _rule("register.sequence-workloads", "off", "error", "The job's sequence has parts of another workload",
-          "When a job ends or is rejected, Batsim 5.0.0-rc2 also forgets the parts of its sequence. It looks for them in "
-          "the workload of the sequence, and aborts. Register the parts in that workload, or request profile_reuse."),
+          "When a job ends or is rejected, Batsim 5.0.0-rc2 also forgets the parts of its sequence. It looks for them "
+          "in the workload of the sequence, and aborts. Register the parts in that workload, or request "
+          "profile_reuse."),
     _rule("register.job-size", "error", "error", "The job's size is not its profile's",
           "A parallel task with vectors has as many executors as its computation vector has entries (or the matrix "
           "rows); resource_request must be that number."),
@@ -271,8 +275,8 @@ _TABLE: Final = (
     _rule("profile.amount", "error", "error", "An amount is negative",
           "Use flops and bytes of at least 0."),
     _rule("profile.infinite", "warning", "warning", "An amount is infinite",
-          "Batsim registers the profile, but aborts when it executes it. Only a delay can be infinite, if the job has a "
-          "walltime. Use a finite number."),
+          "Batsim registers the profile, but aborts when it executes it. Only a delay can be infinite, if the job has "
+          "a walltime. Use a finite number."),
     _rule("profile.matrix-size", "error", "error", "The communication matrix does not fit",
           "communication_matrix needs one entry for each pair of executors: the square of the size of "
           "computation_vector."),
@@ -303,8 +307,8 @@ _TABLE: Final = (
           "A one-shot call for a time in the past fires at once. Times count from the start of the simulation, not "
           "from now."),
     _rule("call.stop-unknown", "warning", "warning", "There is no such call to stop",
-          "Only running periodic calls can be stopped; Batsim prints a warning and continues. One-shot calls fire in any "
-          "case: ignore them."),
+          "Only running periodic calls can be stopped; Batsim prints a warning and continues. One-shot calls fire in "
+          "any case: ignore them."),
     _rule("call.unasked", "error", "error", "A call that was not requested",
           "RequestedCallEvent answers a CallMeLaterEvent that is still pending."),
     _rule("call.early", "error", "error", "A call comes too early",
@@ -324,8 +328,8 @@ _TABLE: Final = (
     _rule("probe.no-energy", "off", "error", "Batsim does not simulate energy",
           "Probes need Batsim's option --energy-host. Start Batsim with it."),
     _rule("probe.ignored", "off", "warning", "Batsim ignores this part of the probe",
-          "Batsim 5.0.0-rc2 reads the emission filter, temporal aggregation, cumulative function and normalization, but "
-          "they have no effect. Compute them from the emitted data."),
+          "Batsim 5.0.0-rc2 reads the emission filter, temporal aggregation, cumulative function and normalization, "
+          "but they have no effect. Compute them from the emitted data."),
     _rule("probe.stop-unknown", "warning", "warning", "There is no such probe to stop",
           "Only running probes can be stopped; Batsim prints a warning and continues. A probe with a finite number of "
           "periods ends automatically."),
@@ -335,8 +339,8 @@ _TABLE: Final = (
           "Data that is aggregated over the resources is one number; otherwise there is one number for each resource."),
     # Hosts
     _rule("hosts.syntax", "error", "error", "This is not a host set",
-          "A host set is a list of `a` or `a-b` (a <= b), separated by single spaces: `0-3 8`. It has no comma, no other "
-          "space and no sign. Use `format_hosts` or MessageBuilder, which write it so."),
+          "A host set is a list of `a` or `a-b` (a <= b), separated by single spaces: `0-3 8`. It has no comma, no "
+          "other space and no sign. Use `format_hosts` or MessageBuilder, which write it so."),
     _rule("hosts.misread", "error", "warning", "Batsim reads another host set than you wrote",
           "Batsim 5.0.0-rc2 reads the first digits of a host and ignores the rest, and reads several spaces or hyphens "
           "as one: it reads `0,1` as host 0 and `0x1` as host 0. Write `0-3 8`, as `format_hosts` and MessageBuilder "
