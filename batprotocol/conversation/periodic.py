@@ -1,7 +1,7 @@
 """Calls and probes: what fires later, once or periodically.
 
-Functions named `read_...` report what Batsim refuses when it reads an event, whatever the state; the others judge the
-event against the state, and change it if nothing is wrong. It must not know of jobs.
+Functions named `read_...` report what Batsim refuses when it reads an event, in any state. The others check the event
+against the state, and change the state if nothing is wrong. It must not know of jobs.
 """
 
 from __future__ import annotations

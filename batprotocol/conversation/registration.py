@@ -1,7 +1,7 @@
 """Dynamic registration: profiles and jobs that the decision component adds, until it says that it has finished.
 
-Functions named `read_...` report what Batsim refuses when it reads an event, whatever the state; the others judge the
-event against the state, and change it if nothing is wrong. It must not know what becomes of the jobs.
+Functions named `read_...` report what Batsim refuses when it reads an event, in any state. The others check the event
+against the state, and change the state if nothing is wrong. It must not know what becomes of the jobs.
 """
 
 from __future__ import annotations

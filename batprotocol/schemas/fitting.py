@@ -187,4 +187,4 @@ def other_ages(data: bytes, direction: Direction | None = None) -> str:
     if not fits:
         return ""
     several = " or ".join(fits)
-    return f"it fits the schema of {several}, and not today's: --schema {fits[-1]} reads it"
+    return f"it fits the schema of {several}, and not the current one: use --schema {fits[-1]} to read it"

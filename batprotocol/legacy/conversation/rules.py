@@ -39,14 +39,21 @@ CATALOGUE: Final = Catalogue(
     RULE_SETS,
     (
         # The message
-        Row("message.form", _E, "It is not a message of the protocol", "Batsim aborts on messages that it cannot read."),
-        Row("message.parts", _JSON, "A message of several frames", "Send a message as one frame: Batsim reads only the first frame."),
+        Row(
+            "message.form", _E, "It is not a message of the protocol", "Batsim aborts on messages that it cannot read."
+        ),
+        Row(
+            "message.parts",
+            _JSON,
+            "A message of several frames",
+            "Send a message as one frame: Batsim reads only the first frame.",
+        ),
         Row(
             "message.time",
             _E,
             "An impossible time",
-            "In JSON, an event must not be later than `now`; in text, not earlier than the clock. Use times that Batsim "
-            "can print.",
+            "In JSON, an event must not be later than `now`; in text, not earlier than the clock. Use times that "
+            "Batsim can print.",
         ),
         Row(
             "message.order",
@@ -61,8 +68,15 @@ CATALOGUE: Final = Catalogue(
             "Write complete numbers, and one bar, colon or comma between two parts.",
         ),
         # The event
-        Row("event.unknown", _E, "There is no such event", "Batsim aborts on event types that its version does not have."),
-        Row("event.form", _JSON, "The data of the event are wrong", "Batsim counts the members and checks their types."),
+        Row(
+            "event.unknown",
+            _E,
+            "There is no such event",
+            "Batsim aborts on event types that its version does not have.",
+        ),
+        Row(
+            "event.form", _JSON, "The data of the event are wrong", "Batsim counts the members and checks their types."
+        ),
         # Jobs
         Row("job.id", _JSON, "This is not a job name", "Write WORKLOAD!JOB. In Batsim 1, JOB must be a number."),
         Row("job.unknown", _E, "There is no such job", "Name jobs that were submitted or registered."),
@@ -79,7 +93,12 @@ CATALOGUE: Final = Catalogue(
             "Batsim has forgotten the job",
             "Batsim 4 forgets a job after it has delivered the job's JOB_COMPLETED.",
         ),
-        Row("job.state", _JSON, "This change of a job's state is not allowed", "Use a change that your version of Batsim allows."),
+        Row(
+            "job.state",
+            _JSON,
+            "This change of a job's state is not allowed",
+            "Use a change that your version of Batsim allows.",
+        ),
         Row(
             "job.unannounced",
             _only("warning", "warning", "off"),
@@ -113,9 +132,19 @@ CATALOGUE: Final = Catalogue(
             "Another number of hosts than the job requests",
             "Allocate `res` hosts, or add a mapping.",
         ),
-        Row("alloc.mapping", _JSON, "A mapping that does not fit the hosts", "Map executors to places in the allocation."),
+        Row(
+            "alloc.mapping",
+            _JSON,
+            "A mapping that does not fit the hosts",
+            "Map executors to places in the allocation.",
+        ),
         Row("alloc.asleep", _E, "A host that does not compute", "Wait until it is switched on."),
-        Row("alloc.busy", _JSON, "A host that another job runs on", "Start Batsim with time sharing if jobs may share hosts."),
+        Row(
+            "alloc.busy",
+            _JSON,
+            "A host that another job runs on",
+            "Start Batsim with time sharing if jobs may share hosts.",
+        ),
         Row(
             "alloc.shared",
             _only("off", "off", "off", "warning"),
@@ -153,8 +182,18 @@ CATALOGUE: Final = Catalogue(
             "Energy is requested, but not simulated",
             "Start Batsim with its option --energy, and a platform that defines watts.",
         ),
-        Row("notify.unknown", _JSON, "Batsim does not know this notification", "Use a notification that the documentation of NOTIFY lists."),
-        Row("register.disabled", _JSON, "Registration is not enabled", "Start Batsim with its option --enable-dynamic-jobs."),
+        Row(
+            "notify.unknown",
+            _JSON,
+            "Batsim does not know this notification",
+            "Use a notification that the documentation of NOTIFY lists.",
+        ),
+        Row(
+            "register.disabled",
+            _JSON,
+            "Registration is not enabled",
+            "Start Batsim with its option --enable-dynamic-jobs.",
+        ),
         Row(
             "register.job",
             _JSON,
@@ -163,7 +202,12 @@ CATALOGUE: Final = Catalogue(
         ),
         Row("register.profile", _JSON, "A profile that Batsim does not accept", "Write an object with a type."),
         Row("register.twice", _JSON, "It exists already", "Use each name of a job or profile once."),
-        Row("register.workload", _JSON, "There is no such workload", "Register a profile in it first: that creates the workload."),
+        Row(
+            "register.workload",
+            _JSON,
+            "There is no such workload",
+            "Register a profile in it first: that creates the workload.",
+        ),
         Row("batsim.odd", _W, "An impossible event from Batsim", "The event is accepted as Batsim sent it."),
     ),
 )
