@@ -169,7 +169,7 @@ class Conversation:
 
     @property
     def usage(self) -> IntervalTree:
-        """The hosts that jobs hold now: an `intervaltree.IntervalTree` of intervals [first, last + 1[ with the job's id.
+        """The hosts that jobs hold: an `intervaltree.IntervalTree` of intervals [first, last + 1[ with the job's id.
 
         It is a separate copy, which is made on the first access to its contents; `bool()` of it costs nothing.
         `conversation.jobs[id].since` is the time since when the job holds them.

@@ -121,7 +121,7 @@ class _Ranges:
         _take(self._parts, parts, job_id)
 
     def overlapping(self, hosts: HostSetText, most: int) -> list[str]:
-        """At most `most` jobs that hold any of these hosts: those of each range, of its parts, and of the ranges around."""
+        """At most `most` jobs that hold any of these hosts: those of a range, its parts and the ranges around it."""
         wholes, above = _cut(hosts)
         found: dict[str, None] = {}
         for number in above:

@@ -101,7 +101,7 @@ _DIGITS: Final = 9
 _SPARSE: Final = 64
 """The largest ratio of a number to the count of ids with its beginning; ids beyond it are kept by name."""
 _BEGINNINGS: Final = 64
-"""The maximum number of different beginnings of ids; other ids are kept by name."""
+"""The maximum number of beginnings of ids; other ids are kept by name."""
 _IN_A_BUCKET: Final = 8
 _AT_ONCE: Final = 128
 """The number of jobs that are stored at once. Storing them one by one, between other work, takes three times as
@@ -220,7 +220,7 @@ class EndedJobs:
 
 
 def _parts(job_id: str) -> tuple[str, int]:
-    """The beginning of an id, and the number at its end; -1 if it has none, or one that begins with 0 or is too long."""
+    """The beginning of an id, and the number at its end; -1 if there is none, or it begins with 0 or is too long."""
     beginning = job_id.rstrip("0123456789")
     digits = job_id[len(beginning) :]
     if 0 < len(digits) <= _DIGITS and (digits[0] != "0" or len(digits) == 1):
