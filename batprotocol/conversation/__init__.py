@@ -18,9 +18,10 @@ from collections.abc import Iterable
 from batprotocol.conversation.automaton import HostPower, JobState, Phase, Registration
 from batprotocol.conversation.conversation import Conversation
 from batprotocol.conversation.known_jobs import JobRecord
-from batprotocol.conversation.reading import Said
+from batprotocol.conversation.reading import AnyMessage
 from batprotocol.conversation.rules import CATALOGUE, DEFAULT_RULE_SET, RULE_SETS, RULES, Violation
 from batprotocol.conversation.state import CallRecord, HostRecord, ProbeRecord
+from batprotocol.deprecation import old_names
 from batprotocol.rules import Rule, Severity
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "DEFAULT_RULE_SET",
     "RULES",
     "RULE_SETS",
+    "AnyMessage",
     "CallRecord",
     "Conversation",
     "HostPower",
@@ -38,14 +40,16 @@ __all__ = [
     "ProbeRecord",
     "Registration",
     "Rule",
-    "Said",
     "Severity",
     "Violation",
     "check",
 ]
 
 
-def check(messages: Iterable[Said], rules: str = DEFAULT_RULE_SET) -> list[Violation]:
+__getattr__ = old_names(__name__, {"Said": "AnyMessage"})
+
+
+def check(messages: Iterable[AnyMessage], rules: str = DEFAULT_RULE_SET) -> list[Violation]:
     """Return all violations of a conversation, in the order of its messages.
 
     Args:

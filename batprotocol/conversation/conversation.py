@@ -17,9 +17,10 @@ from batprotocol import model
 from batprotocol.conversation import events, jobs, reading, simulation, times
 from batprotocol.conversation.automaton import Expected, Phase, Registration
 from batprotocol.conversation.known_jobs import JobRecord, JobsById
-from batprotocol.conversation.reading import Said
+from batprotocol.conversation.reading import AnyMessage
 from batprotocol.conversation.rules import CATALOGUE, DEFAULT_RULE_SET, Violation
 from batprotocol.conversation.state import CallRecord, HostRecord, ProbeRecord, State
+from batprotocol.deprecation import old_arguments
 from batprotocol.errors import DecodeError, an
 from batprotocol.steps.counting import step
 from batprotocol.wire import frames
@@ -313,7 +314,8 @@ class Conversation:
 
     # Whole messages
 
-    def feed(self, said: Said) -> list[Violation]:
+    @old_arguments(said="message")
+    def feed(self, message: AnyMessage) -> list[Violation]:
         """Take the next message of either side, and return its violations.
 
         Args:
@@ -329,7 +331,7 @@ class Conversation:
             self._out_of_turn("the conversation is over")
             return state.found
         try:
-            value = reading.decoded(state, said)
+            value = reading.decoded(state, message)
         except DecodeError as error:
             reading.unreadable(state, error)
             found = state.found

@@ -13,10 +13,10 @@ from batprotocol.conversation.state import State
 from batprotocol.errors import DecodeError
 from batprotocol.wire import FORMATS, frames
 
-__all__ = ["Said", "decoded", "unreadable"]
+__all__ = ["AnyMessage", "decoded", "unreadable"]
 
-Said: TypeAlias = bytes | bytearray | memoryview | str | model.Message | frames.Hello
-"""A message of a conversation: raw bytes, or the value of one: `str` for message 0, `Hello` or `Message` for 1."""
+AnyMessage: TypeAlias = bytes | bytearray | memoryview | str | model.Message | frames.Hello
+"""A message of a conversation: raw bytes, or its value, `str` for message 0, and `Hello` or `Message` for message 1."""
 
 # Where a binary message can be broken and this Batsim does not notice, as ends of the path or parts of the reason.
 _UNVERIFIED_PATHS: Final = (".temporal_aggregation_function",)
@@ -25,7 +25,7 @@ _UNVERIFIED_REASONS: Final = ("is not UTF-8",)
 _FLAGS_SIZE: Final = 4
 
 
-def decoded(state: State, said: Said) -> str | model.Message | frames.Hello:
+def decoded(state: State, said: AnyMessage) -> str | model.Message | frames.Hello:
     """The value of the next message. The flags of a hello choose the format of all later messages."""
     if not isinstance(said, bytes | bytearray | memoryview):
         return said

@@ -52,7 +52,7 @@ def begins(state: State, event: model.SimulationBeginsEvent) -> None:
     computing, storing = len(event.computation_hosts), len(event.storage_hosts)
     told = (event.computation_host_number, event.storage_host_number, event.host_number)
     if told != (computing, storing, computing + storing):
-        text = f"the event announces {told[2]} hosts, {told[0]} + {told[1]}, and has {computing} + {storing}"
+        text = f"the event announces {told[2]} hosts ({told[0]} + {told[1]}) and has {computing} + {storing}"
         state.report("simulation.host-count", "host_number", text)
     records = host_records(event.computation_hosts, event.storage_hosts)
     if sorted(records) == list(range(computing + storing)):
@@ -138,7 +138,7 @@ def _endless(state: State) -> None:
         return
     state.endless_news.clear()
     first = list(islice(phrases(state), _SHOWN))
-    text = f"nothing else is to come, but there is no end of {_shortened(first, state.endless)}"
+    text = f"nothing else is to come, but there is no end to {_shortened(first, state.endless)}"
     state.report_at("simulation.endless", "", text)
 
 

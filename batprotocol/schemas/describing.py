@@ -152,7 +152,7 @@ class _Description:
                     used.append((f"{table.name}.{field.name}", type_.name))
         for where, name in used:
             if name not in tables:
-                raise InputError(f"{where} has the table {name}, which does not exist", file=self.name)
+                raise InputError(f"{where} refers to the table {name}, which does not exist", file=self.name)
 
     def member(self, line: tuple[int, str]) -> tuple[str, int]:
         self.line, text = line

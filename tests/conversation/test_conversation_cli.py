@@ -12,7 +12,7 @@ from commands import run_here
 from support import DATA, ROOT
 from talks import executed, message, submitted, talk
 
-from batprotocol.conversation import RULES, Said
+from batprotocol.conversation import RULES, AnyMessage
 from batprotocol.model import Message
 from batprotocol.simulator.batsim.state.rules import SIMULATOR_RULES
 from batprotocol.testing.rules import CONFORMANCE_RULES
@@ -29,7 +29,7 @@ def batproto(*arguments: str | Path) -> tuple[int, str, str]:
     return run_here(*arguments)
 
 
-def recorded(folder: Path, said: list[Said]) -> Path:
+def recorded(folder: Path, said: list[AnyMessage]) -> Path:
     """The conversation as the files of a recorded run."""
     folder.mkdir()
     for number, each in enumerate(said):

@@ -89,7 +89,7 @@ def _stamp(stamp: Stamp, version: int) -> Iterator[Line]:
     ]
     yield [("detail", f"  {title(stamp.value)}")]
     yield [("", "  content: "), ("type", content(stamp, version) or "none")]
-    if not stamp.is_said:
+    if not stamp.is_sent:
         yield [("detail", "  documented, but no Batsim that uses text sends it")]
 
 
