@@ -15,7 +15,7 @@ import msgspec
 from batprotocol import model
 from batprotocol.capture.entries import Entry
 from batprotocol.capture.jobs import canonical_hosts
-from batprotocol.conversation import Conversation, HostPower, JobState, Said
+from batprotocol.conversation import AnyMessage, Conversation, HostPower, JobState
 from batprotocol.conversation.hostsets import read_hosts
 from batprotocol.model import Direction, Message
 from batprotocol.model.hosts import FrozenHosts, frozen_hosts
@@ -221,7 +221,7 @@ class Follower:
         self._registered: dict[str, model.Profile] = {}
         self._ended = 0
 
-    def take(self, direction: Direction, said: Said | None) -> None:
+    def take(self, direction: Direction, said: AnyMessage | None) -> None:
         """Take in the next message.
 
         Args:
@@ -309,12 +309,12 @@ class Follower:
 _UNREADABLE: Final = frozenset(["frame.init", "frame.hello", "message.unreadable", "message.unverified", "turn.order"])
 
 
-def said_in(entries: Iterable[Entry]) -> Iterator[tuple[Direction, Said | None]]:
+def said_in(entries: Iterable[Entry]) -> Iterator[tuple[Direction, AnyMessage | None]]:
     """Who says what in a capture, for `Follower.take`: the frames of the handshake as they are, then messages."""
     return ((entry.direction, entry.data if entry.number < 2 else entry.message) for entry in entries)
 
 
-def knowledge_at(said: Iterable[tuple[Direction, Said | None]], time: float = inf) -> Knowledge:
+def knowledge_at(said: Iterable[tuple[Direction, AnyMessage | None]], time: float = inf) -> Knowledge:
     """What was known at a simulated time.
 
     Args:

@@ -3,8 +3,8 @@
 `check` is for pytest, `find` for other programs; both are in `checking`. The way through it: `cases` are drawn and
 played by `searching`; in `playing`, the embedded Batsim meets the decision component, which is reached through a
 `talks` or, as a process, `programs` and `hosting`; the `report` counts what was in play, and `exports` writes it for
-CI servers. The `rules` of conformance add to those of the conversation. `improvising` makes up conversations without
-a decision component. It needs hypothesis (the extra `batprotocol[test]`).
+CI servers. The rules of conformance, in `batprotocol.testing.rules`, add to those of the conversation.
+`improvising` makes up conversations without a decision component. It needs hypothesis (the extra `batprotocol[test]`).
 """
 
 try:
@@ -21,9 +21,9 @@ from batprotocol.testing.conformance.improvising import conversations
 from batprotocol.testing.conformance.playing import Finding
 from batprotocol.testing.conformance.programs import CannotRun, Command, Endpoint, Library
 from batprotocol.testing.conformance.report import Group, Report
-from batprotocol.testing.conformance.rules import ALL_RULES, CONFORMANCE_RULES, explained
 from batprotocol.testing.conformance.searching import DEFAULT_EXAMPLES
 from batprotocol.testing.conformance.talks import InProcess, Target, encoded
+from batprotocol.testing.rules import ALL_RULES, CONFORMANCE_RULES, explained
 
 __all__ = [
     "ALL_RULES",

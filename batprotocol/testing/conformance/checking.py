@@ -14,9 +14,9 @@ from batprotocol.recording import Recorder
 from batprotocol.simulator import DecisionComponent, Player
 from batprotocol.testing.conformance.playing import Finding
 from batprotocol.testing.conformance.report import Report
-from batprotocol.testing.conformance.rules import ALL_RULES, explained
 from batprotocol.testing.conformance.searching import DEFAULT_EXAMPLES, search
 from batprotocol.testing.conformance.talks import InProcess, Target, encoded
+from batprotocol.testing.rules import ALL_RULES, explained
 
 __all__ = ["NonConformance", "check", "find", "save"]
 

@@ -15,7 +15,7 @@ from batprotocol.errors import printable
 from batprotocol.testing.conformance.checking import NonConformance
 from batprotocol.testing.conformance.playing import Finding
 from batprotocol.testing.conformance.report import Report
-from batprotocol.testing.conformance.rules import explained
+from batprotocol.testing.rules import explained
 
 __all__ = ["github", "gitlab", "junit"]
 

@@ -24,8 +24,8 @@ from batprotocol.model import (
 )
 from batprotocol.simulator import Simulator
 from batprotocol.testing.conformance.cases import Case
-from batprotocol.testing.conformance.rules import Misconduct, counts_as_finding, explained
 from batprotocol.testing.conformance.talks import Talk, Target, Timeouts, Utterance
+from batprotocol.testing.rules import Misconduct, counts_as_finding, explained
 from batprotocol.wire import FORMATS, frames
 
 __all__ = ["Finding", "Played", "play"]

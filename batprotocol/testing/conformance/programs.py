@@ -23,8 +23,8 @@ import zmq
 from batprotocol.errors import ProtocolError
 from batprotocol.model import Message, SimulationEndsEvent
 from batprotocol.sockets.endpoints import LARGEST
-from batprotocol.testing.conformance.rules import Misconduct
 from batprotocol.testing.conformance.talks import BATSIM, Talk, Target, Timeouts
+from batprotocol.testing.rules import Misconduct
 from batprotocol.wire import FORMATS, frames
 
 __all__ = ["CannotRun", "Command", "Endpoint", "Library"]

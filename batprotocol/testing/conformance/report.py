@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from batprotocol.conversation import RULE_SETS, RULES
 from batprotocol.testing.conformance.playing import Finding, Played
-from batprotocol.testing.conformance.rules import ALL_RULES
+from batprotocol.testing.rules import ALL_RULES
 
 __all__ = ["Group", "Report"]
 

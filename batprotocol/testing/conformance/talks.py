@@ -14,11 +14,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
-from batprotocol.conversation import Conversation, Said, Violation
+from batprotocol.conversation import AnyMessage, Conversation, Violation
 from batprotocol.errors import DecodeError, EncodeError, PeerGone, PeerSilent, ProtocolError, RuleViolation, an
 from batprotocol.model import EDCHelloEvent, Event, Message
 from batprotocol.simulator import DecisionComponent, Player
-from batprotocol.testing.conformance.rules import Misconduct
+from batprotocol.testing.rules import Misconduct
 from batprotocol.wire import FORMATS, frames
 
 __all__ = ["BATSIM", "COMPONENT", "InProcess", "Talk", "Target", "Timeouts", "Utterance", "encoded"]
@@ -39,7 +39,7 @@ class Utterance(NamedTuple):
     """Something that was said: by whom ("b2e" is Batsim, "e2b" the decision component), and the bytes or the value."""
 
     direction: str
-    said: Said
+    said: AnyMessage
 
 
 class Talk(ABC):
@@ -91,11 +91,11 @@ class Talk(ABC):
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def heard(self, said: Said) -> None:
+    def heard(self, said: AnyMessage) -> None:
         """The decision component has said something."""
         self.log.append(Utterance(COMPONENT, said))
 
-    def told(self, said: Said) -> None:
+    def told(self, said: AnyMessage) -> None:
         """Batsim has said something."""
         self.log.append(Utterance(BATSIM, said))
 
@@ -147,7 +147,7 @@ def encoded(log: list[Utterance], format: str | None = None) -> list[tuple[str, 
     return found
 
 
-def _bytes_of(said: Said, original: Said, format: str | None) -> bytes:
+def _bytes_of(said: AnyMessage, original: AnyMessage, format: str | None) -> bytes:
     if isinstance(said, str):
         return frames.encode_init(said)
     if isinstance(said, frames.Hello):
