@@ -95,7 +95,7 @@ def test_the_factor_of_estimates_has_two_names() -> None:
     for words in ("estimates=exact&estimate-factor=1", "load=1&offered-load=1"):
         with pytest.raises(InputError, match="exclude one another"):
             named_workload(f"lublin:16?{words}")
-    with pytest.deprecated_call(), pytest.raises(InputError, match="each once at most, got 'estimate-factor'$"):
+    with pytest.deprecated_call(), pytest.raises(InputError, match=r"each once at most, got 'estimate-factor'$"):
         named_workload("lublin:16?badness=1&estimate-factor=1")
     with pytest.raises(TypeError, match="both 'estimate_factor' and 'badness'"):
         estimated_walltimes(workload, estimate_factor=1, badness=1)
