@@ -400,7 +400,7 @@ def test_the_summary_tells_numbers_and_draws_charts() -> None:
 def test_the_summary_of_nothing() -> None:
     result = Result(Statistics(), hosts=4)
     assert "jobs  0" in summary(result)
-    assert "did not come to its end" in summary(result)
+    assert "did not reach its end" in summary(result)
     assert result.consumed_joules is None
 
 

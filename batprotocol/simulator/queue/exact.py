@@ -23,8 +23,8 @@ from batprotocol.steps.counting import step
 
 __all__ = ["Queue"]
 
-# Kernel calls, of which an actor makes one in a round. Some continue in the next round. Those with a minus find a mailbox
-# by its name first, which is a call of its own.
+# Kernel calls, of which an actor makes one in a round. Some continue in the next round. Those with a minus find a
+# mailbox by its name first, which is a call of its own.
 _POST: Final = 1
 _BEQUEATH: Final = 2
 _LEAVE: Final = 3
