@@ -213,7 +213,7 @@ def test_rows_survive_being_written_and_read(
 
 def test_files_that_are_no_results_are_refused(tmp_path: Path) -> None:
     (tmp_path / "jobs.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match=r"no jobs\.csv"):
+    with pytest.raises(ValueError, match=r"not a jobs\.csv"):
         list(read_jobs(tmp_path / "jobs.csv"))
 
 

@@ -165,8 +165,8 @@ def test_wrong_platforms_are_told_with_their_place(tmp_path: Path) -> None:
     ("arguments", "sentence"),
     [
         (("nowhere.py:X",), "there is no file 'nowhere.py'"),
-        ((FCFS, "--endpoint", "tcp://127.0.0.1:1"), "is enough"),
-        (("--library", "x", "--endpoint", "tcp://127.0.0.1:1"), "is enough"),
+        ((FCFS, "--endpoint", "tcp://127.0.0.1:1"), "give only one of"),
+        (("--library", "x", "--endpoint", "tcp://127.0.0.1:1"), "give only one of"),
         ((FCFS, "--mmax", "0"), "--mmax"),
         ((FCFS, "--rules", "x"), "there is no rule set 'x'"),
     ],
