@@ -34,7 +34,7 @@ class Keeper:
         """The initialization data, and the hello in return."""
         self._hello = init, message
 
-    def told(self, message: Message) -> None:
+    def sent(self, message: Message) -> None:
         """A message of the simulator, which may never be answered."""
         self._messages.append(message)
         if len(self._messages) >= _KEPT:
@@ -51,7 +51,7 @@ class Keeper:
             self._recorder = Recorder(self._path)
             self._recorder.hello(*self._hello)
         for message in self._messages:
-            (self._recorder.answered if self._is_reply else self._recorder.told)(message)
+            (self._recorder.answered if self._is_reply else self._recorder.sent)(message)
             self._is_reply = not self._is_reply
         self._messages.clear()
 

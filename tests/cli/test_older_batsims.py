@@ -113,4 +113,4 @@ def test_a_workload_of_old_is_converted(tmp_path: Path) -> None:
     assert not read_workload(new).is_older
     assert read_workload(new).profiles == read_workload(old).profiles
     old.write_text(json.dumps({**OLD, "profiles": {"d": {"type": "send"}}}))
-    assert "profiles.d.type: jobs do not speak" in run_here("convert", str(old), str(new)).err
+    assert "profiles.d.type: 'send' is not supported: in Batsim 5" in run_here("convert", str(old), str(new)).err

@@ -160,9 +160,9 @@ def test_wrong_arguments(folder: Path, arguments: list[str], message: str) -> No
 def test_broken_files(tmp_path: Path, folder: Path) -> None:
     text = (folder / "easy" / "jobs.csv").read_text()
     for wrong, message in [
-        (text.replace("COMPLETED_SUCCESSFULLY", "LOST", 1), ":2: it is no jobs.csv: 'LOST'"),
+        (text.replace("COMPLETED_SUCCESSFULLY", "LOST", 1), ":2: it is not a jobs.csv: 'LOST'"),
         (text.replace("w0!delay60,", "w0!delay60,x", 1), "could not convert string to float"),
-        (text[:400], "it is no jobs.csv"),
+        (text[:400], "it is not a jobs.csv"),
         (text.replace(",17-24,", ",17_24,", 1), "expected hosts, got '17_24'"),
     ]:
         path = tmp_path / "jobs.csv"

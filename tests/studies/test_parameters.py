@@ -136,7 +136,7 @@ def test_masters_and_numbers_of_hosts_are_axes(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"platform": "cluster.xml"}, "platform: .*exactly one host is the master"),
+        ({"platform": "cluster.xml"}, "platform: .*expected exactly one master"),
         ({"platform": {"platform": "cluster.xml", "master": "nobody"}}, "platform: .*there is no host 'nobody'"),
         ({"platform": "cluster.xml", "master": ["n0", "nobody"]}, "platform: .*there is no host 'nobody'"),
         ({"workload": "log.swf"}, "workload: .*log.swf:1"),

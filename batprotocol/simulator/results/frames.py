@@ -1,6 +1,6 @@
-"""The rows of jobs as tables of other libraries: pandas, polars, Arrow. They are imported when they are wanted.
+"""The rows of jobs as tables of other libraries: pandas, polars, Arrow. They are imported when they are needed.
 
-The columns are those of jobs.csv, with what is not known as these libraries have it, instead of -1 or "".
+The columns are those of jobs.csv. Unknown values have the form of these libraries, instead of -1 or "".
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ JOB_COLUMNS: Final[Mapping[str, tuple[Kind, Callable[[JobRow], Any]]]] = {
     "allocated_resources": ("text", lambda row: row.allocated_resources),
     "consumed_energy": ("number", lambda row: None if row.consumed_energy == -1 else row.consumed_energy),
 }
-"""The columns: of what kind each is, and its value for a row."""
+"""The columns: the kind of each, and its value for a row."""
 
 JOB_KINDS: Final[Mapping[str, Kind]] = {name: kind for name, (kind, _) in JOB_COLUMNS.items()}
 """The kinds of these columns."""
 
 
 def job_columns(rows: Iterable[JobRow]) -> dict[str, list[Any]]:
-    """The columns of these rows, with None for what is not known."""
+    """The columns of these rows, with None for unknown values."""
     kept = list(rows)
     return {name: [value(row) for row in kept] for name, (_, value) in JOB_COLUMNS.items()}
 
 
 def pandas_frame(columns: Mapping[str, Sequence[Any]], kinds: Mapping[str, Kind]) -> pandas.DataFrame:
-    """A `pandas.DataFrame` of columns; those whose kind is told have its type, even without a row.
+    """A `pandas.DataFrame` of columns. Columns in `kinds` have the type of their kind, even without a row.
 
     Raises:
         PackageMissing: `pandas` is missing.
@@ -64,7 +64,7 @@ def pandas_frame(columns: Mapping[str, Sequence[Any]], kinds: Mapping[str, Kind]
 
 
 def polars_frame(columns: Mapping[str, Sequence[Any]], kinds: Mapping[str, Kind]) -> polars.DataFrame:
-    """A `polars.DataFrame` of columns, likewise.
+    """A `polars.DataFrame` of columns, with types as in `pandas_frame`.
 
     Raises:
         PackageMissing: `polars` is missing.
@@ -77,7 +77,7 @@ def polars_frame(columns: Mapping[str, Sequence[Any]], kinds: Mapping[str, Kind]
 
 
 def arrow_table(columns: Mapping[str, Sequence[Any]], kinds: Mapping[str, Kind]) -> pyarrow.Table:
-    """A `pyarrow.Table` of columns, likewise.
+    """A `pyarrow.Table` of columns, with types as in `pandas_frame`.
 
     Raises:
         PackageMissing: `pyarrow` is missing.

@@ -221,16 +221,16 @@ demand_itself(PyObject *demand, PyObject *unused)
 }
 
 static PyGetSetDef demand_attributes[] = {
-    {"weights", (getter)get_weights, NULL, "What it takes of each resource.", NULL},
-    {"flops", (getter)get_flops, NULL, "The most that an executor computes, by host.", NULL},
-    {"is_empty", (getter)get_is_empty, NULL, "Whether there is nothing to do.", NULL},
+    {"weights", (getter)get_weights, NULL, "The use of each resource.", NULL},
+    {"flops", (getter)get_flops, NULL, "The largest number of flops of an executor, by host.", NULL},
+    {"is_empty", (getter)get_is_empty, NULL, "Whether the work uses no resource.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyMemberDef demand_members[] = {
     {"network_bound", T_DOUBLE, offsetof(Demand, network_bound), READONLY, "The greatest rate of its transfers."},
     {"latency", T_DOUBLE, offsetof(Demand, latency), READONLY, "Seconds to wait before it begins."},
-    {"executors", T_INT, offsetof(Demand, executors), READONLY, "How many executors compute."},
+    {"executors", T_INT, offsetof(Demand, executors), READONLY, "The number of executors that compute."},
     {NULL, 0, 0, 0, NULL},
 };
 
@@ -244,7 +244,7 @@ static PyMethodDef demand_methods[] = {
 PyTypeObject demand_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "batprotocol.simulator.actions._actions.Demand",
-    .tp_doc = "Demand(weights, flops, network_bound, latency)\n--\n\nWhat work takes of hosts and links.",
+    .tp_doc = "Demand(weights, flops, network_bound, latency)\n--\n\nThe demand of work: its total use of hosts and links.",
     .tp_basicsize = sizeof(Demand),
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_new = demand_new,
