@@ -10,6 +10,7 @@ from click.shell_completion import CompletionItem
 
 __all__ = [
     "WithCommand",
+    "advice_options",
     "any_rule_set",
     "complete_age",
     "complete_any_rule_set",
@@ -172,6 +173,39 @@ timeout_option = click.option(
     callback=seconds,
     help="How long to wait for each message; for ever unless given.",
 )
+
+
+def advice_options(default: float) -> Callable[[_Command], _Command]:
+    """The options that ask for advice; the command gets `advise`, the simulated seconds, or None.
+
+    Args:
+        default: the seconds where the user gives none.
+    """
+
+    def decide(context: click.Context, parameter: click.Parameter, after: float | None) -> float | None:
+        is_wanted = context.params.pop("wants_advice")
+        return after if after is not None else default if is_wanted else None
+
+    def decorate(command: _Command) -> _Command:
+        wanted = click.option(
+            "--advise",
+            "wants_advice",
+            is_flag=True,
+            is_eager=True,
+            help="Print advice, too, such as about hosts that stay free although a waiting job fits.",
+        )
+        after = click.option(
+            "--advise-after",
+            "advise",
+            metavar="SECONDS",
+            type=click.FloatRange(min=0),
+            callback=decide,
+            help="Print advice about what lasts longer than this simulated time; implies --advise.  "
+            f"[default: {default:g}]",
+        )
+        return wanted(after(command))
+
+    return decorate
 
 
 class WithCommand(click.Command):

@@ -90,6 +90,7 @@ def run(
     junit_file: str | None,
     in_github: bool,
     gitlab_file: str | None,
+    advise: float | None,
     **options: Any,
 ) -> int:
     """Test a decision component and print what is found; the exit status.
@@ -102,6 +103,7 @@ def run(
         junit_file: where to write it as JUnit's XML, or None.
         in_github: print it as an annotation of GitHub Actions, too.
         gitlab_file: where to write it as GitLab's report of code quality, or None.
+        advise: print advice about what lasts longer than this number of simulated seconds, or None.
         options: the others that `find` has.
     """
     output = Output()
@@ -111,7 +113,7 @@ def run(
             raise click.UsageError(f"there is no folder {folder!r} for {path!r}")
     try:
         with _stoppable(), target, output.progress(counted="simulations") as bar:
-            report = find(target, on_progress=bar.at, **options)
+            report = find(target, on_progress=bar.at, advise_after=advise, **options)
     except CannotRun as error:
         name, reason = error.filename or target.name, reason_of(error)
         output.remark(printable(name), reason)
@@ -131,6 +133,8 @@ def run(
     _write(gitlab_file, lambda: gitlab(report, target.name))
     if not quiet:
         _tell_report(report, output)
+    elif report.finding is None:
+        output.lines([[("", printable(line))] for line in report.advice_lines()])
     return 0 if report.finding is None else 1
 
 

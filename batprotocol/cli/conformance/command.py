@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from batprotocol.cli.parameters import complete_rule_set, rule_set
+from batprotocol.cli.parameters import advice_options, complete_rule_set, rule_set
 
 __all__ = ["conformance"]
 
@@ -74,6 +74,7 @@ __all__ = ["conformance"]
     type=click.Path(readable=False, path_type=str),
     help="Write what is found as GitLab's report of code quality.",
 )
+@advice_options(60.0)
 @click.option("-q", "--quiet", is_flag=True, help="Print only what is found.")
 @click.pass_context
 def conformance(
@@ -95,6 +96,9 @@ def conformance(
     the rules of the conversation. Then comes how often the rules of each topic were in play.
 
     The exit status is 0 if nothing is found, 1 if something is, and 2 if the decision component cannot be run.
+
+    With --advise, the report also gives advice about what breaks no rule, such as hosts that stay free although a
+    waiting job fits. Advice does not change the exit status.
 
     \b
     Examples:

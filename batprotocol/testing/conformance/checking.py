@@ -51,6 +51,7 @@ def find(
     init: str = "",
     timeout: float = DEFAULT_TIMEOUT,
     ignore: Iterable[str] = (),
+    advise_after: float | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> Report:
     """Play Batsim against a decision component, in many simulations, until it breaks a rule.
@@ -65,6 +66,8 @@ def find(
         timeout: how many seconds an answer may take; the hello may take twice as long. A decision component in this
             process cannot be interrupted: there is no time-out.
         ignore: ids of rules whose violation is no finding if the simulation survives it, such as "job.over-allocation".
+        advise_after: also give advice, which `Report.advice` keeps, about what lasts longer than this number of
+            simulated seconds (see `batprotocol.advice`); None: give none.
         on_progress: told the share of the work that is done.
 
     Returns:
@@ -83,6 +86,8 @@ def find(
         raise ValueError(f"expected at least one simulation, got {examples}")
     if not timeout > 0:
         raise ValueError(f"expected a time-out > 0 seconds, got {timeout}")
+    if advise_after is not None and not advise_after >= 0:
+        raise ValueError(f"expected a number of seconds >= 0, got {advise_after}")
     target = component if isinstance(component, Target) else InProcess(component)
     return search(
         target,
@@ -92,6 +97,7 @@ def find(
         init=init,
         timeout=timeout,
         ignore=frozenset(ignore),
+        advise_after=advise_after,
         on_progress=on_progress or (lambda share: None),
     )
 
@@ -105,6 +111,7 @@ def check(
     init: str = "",
     timeout: float = DEFAULT_TIMEOUT,
     ignore: Iterable[str] = (),
+    advise_after: float | None = None,
     save_to: str | os.PathLike[str] | None = None,
 ) -> Report:
     """`find`, as a test: what is found is raised, with the smallest conversation in its text.
@@ -124,7 +131,16 @@ def check(
     >>> conformance.check(Rejecter, examples=20).simulations
     20
     """
-    report = find(component, examples=examples, seed=seed, rules=rules, init=init, timeout=timeout, ignore=ignore)
+    report = find(
+        component,
+        examples=examples,
+        seed=seed,
+        rules=rules,
+        init=init,
+        timeout=timeout,
+        ignore=ignore,
+        advise_after=advise_after,
+    )
     if report.finding is not None:
         if save_to is not None:
             save(report.finding, save_to)

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from batprotocol.advice import Advice, advise
 from batprotocol.conversation import HostPower, JobState, Violation, check
 from batprotocol.errors import DecodeError, RuleViolation
 from batprotocol.model import (
@@ -28,7 +29,7 @@ from batprotocol.testing.conformance.rules import Misconduct, counts_as_finding,
 from batprotocol.testing.conformance.talks import Talk, Target, Timeouts, Utterance
 from batprotocol.wire import FORMATS, frames
 
-__all__ = ["Finding", "Played", "play"]
+__all__ = ["Advised", "Finding", "Played", "play"]
 
 _IDLE_TURNS: Final = 2000
 """So many messages in a row with nothing but calls and probes in them, when nothing else is left to do, are endless."""
@@ -66,6 +67,20 @@ class Finding(NamedTuple):
         return len(self.log), sum(map(len, self.case.lines()))
 
 
+class Advised(NamedTuple):
+    """A simulation that advice was given about.
+
+    Attributes:
+        advice: the advice.
+        case: the inputs of the simulation.
+        log: all that was said.
+    """
+
+    advice: tuple[Advice, ...]
+    case: Case
+    log: list[Utterance]
+
+
 class Played(NamedTuple):
     """A simulation that was played.
 
@@ -75,6 +90,7 @@ class Played(NamedTuple):
         remarks: warnings that are no findings, by their rules.
         slowest: how many seconds the slowest answer took, if there is a time-out.
         ages: how many seconds jobs had run when the decision component wanted to kill them.
+        advised: the advice about it, if it was asked for and nothing was wrong.
     """
 
     finding: Finding | None
@@ -82,9 +98,19 @@ class Played(NamedTuple):
     remarks: Counter[str]
     slowest: float
     ages: frozenset[float]
+    advised: Advised | None = None
 
 
-def play(case: Case, target: Target, *, rules: str, init: str, timeouts: Timeouts, ignore: frozenset[str]) -> Played:
+def play(
+    case: Case,
+    target: Target,
+    *,
+    rules: str,
+    init: str,
+    timeouts: Timeouts,
+    ignore: frozenset[str],
+    advise_after: float | None = None,
+) -> Played:
     """Play a simulation with a fresh decision component.
 
     Args:
@@ -94,6 +120,7 @@ def play(case: Case, target: Target, *, rules: str, init: str, timeouts: Timeout
         init: the initialization data.
         timeouts: how long answers may take.
         ignore: ids of rules whose violation is no finding, if the simulation survives it.
+        advise_after: give advice, for this number of simulated seconds; None: give none.
 
     Raises:
         CannotRun: there is no decision component.
@@ -114,7 +141,8 @@ def play(case: Case, target: Target, *, rules: str, init: str, timeouts: Timeout
         except _Found as error:
             violation = error.violation
         if violation is None:
-            return Played(None, game.counts, game.remarks, talk.slowest, frozenset(game.ages))
+            advised = None if advise_after is None else _advised(case, talk.log, advise_after)
+            return Played(None, game.counts, game.remarks, talk.slowest, frozenset(game.ages), advised)
         if violation.rule.partition(".")[0] != "edc" and talk.has_more(_PATIENCE):
             violation = game.violation("edc.second-answer", "an answer came twice, or before it was asked for")
         return Played(
@@ -124,6 +152,11 @@ def play(case: Case, target: Target, *, rules: str, init: str, timeouts: Timeout
             talk.slowest,
             frozenset(game.ages),
         )
+
+
+def _advised(case: Case, log: list[Utterance], seconds: float) -> Advised | None:
+    found = advise((each.said for each in log), seconds)
+    return Advised(tuple(found), case, log) if found else None
 
 
 class _Found(Exception):

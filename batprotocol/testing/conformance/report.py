@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from batprotocol.advice import KINDS
 from batprotocol.conversation import RULE_SETS, RULES
-from batprotocol.testing.conformance.playing import Finding, Played
+from batprotocol.testing.conformance.playing import Advised, Finding, Played
 from batprotocol.testing.conformance.rules import ALL_RULES
 
 __all__ = ["Group", "Report"]
@@ -101,6 +102,10 @@ class Group(NamedTuple):
     never: tuple[str, ...]
 
 
+def _size(advised: Advised) -> tuple[int, int]:
+    return len(advised.log), sum(map(len, advised.case.lines()))
+
+
 class Report:
     """What was tried, and what was found.
 
@@ -113,6 +118,7 @@ class Report:
         stages: how many of which kind.
         counts: how often what was said.
         remarks: how often which rule was broken without that being a finding.
+        advice: by the kind of advice, the number of simulations that it was given about, and the smallest of these.
         seconds: how long it took.
     """
 
@@ -123,6 +129,7 @@ class Report:
         self.stages: Counter[str] = Counter()
         self.counts: Counter[str] = Counter()
         self.remarks: Counter[str] = Counter()
+        self.advice: dict[str, tuple[int, Advised]] = {}
         self.seconds = 0.0
 
     def add(self, stage: str, played: Played) -> None:
@@ -131,6 +138,10 @@ class Report:
         self.stages[stage] += 1
         self.counts.update(played.counts)
         self.remarks.update(played.remarks)
+        if played.advised is not None:
+            for kind in {each.kind for each in played.advised.advice}:
+                count, smallest = self.advice.get(kind, (0, played.advised))
+                self.advice[kind] = count + 1, min(smallest, played.advised, key=_size)
 
     def in_play(self) -> dict[str, int]:
         """How often each rule that a decision component can break was in play, in the order of the catalogue."""
@@ -171,6 +182,17 @@ class Report:
             yield f"{group.name.ljust(wide)}  {group.rules:>6}  {group.in_play:>11,}  {never}".rstrip()
         for rule, count in self.remarks.items():
             yield f"not wrong, but worth a look: {rule} ({_number(count, 'time')})"
+        yield from self.advice_lines()
+
+    def advice_lines(self) -> Iterator[str]:
+        """The advice in words, for people."""
+        for kind, title in KINDS.items():
+            if kind in self.advice:
+                count, smallest = self.advice[kind]
+                text = next(each.text for each in smallest.advice if each.kind == kind)
+                yield f"advice about {_number(count, 'simulation')}: {title.lower()} [{kind}]"
+                yield f"  {text}"
+                yield from (f"    {line}" for line in smallest.case.lines())
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

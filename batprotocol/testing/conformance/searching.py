@@ -47,6 +47,7 @@ def search(
     init: str,
     timeout: float,
     ignore: frozenset[str],
+    advise_after: float | None,
     on_progress: Callable[[float], None],
 ) -> Report:
     """Play cases of all stages until something is found.
@@ -59,13 +60,16 @@ def search(
         init: the initialization data.
         timeout: how many seconds an answer may take; the hello may take twice as long.
         ignore: ids of rules whose violation is no finding, if the simulation survives it.
+        advise_after: give advice, for this number of simulated seconds; None: give none.
         on_progress: told the share of the work that is done.
 
     Raises:
         CannotRun: there is no decision component.
     """
     began = time.monotonic()
-    searching = _Search(target, examples, seed, rules, init, Timeouts(2 * timeout, timeout), ignore, on_progress)
+    searching = _Search(
+        target, examples, seed, rules, init, Timeouts(2 * timeout, timeout), ignore, advise_after, on_progress
+    )
     for stage in STAGES:
         left = examples - searching.report.simulations
         share = left if stage is STAGES[-1] else min(left, stage.examples)
@@ -87,6 +91,7 @@ class _Search:
         init: str,
         timeouts: Timeouts,
         ignore: frozenset[str],
+        advise_after: float | None,
         on_progress: Callable[[float], None],
     ) -> None:
         self.report = Report(rules)
@@ -98,6 +103,7 @@ class _Search:
         self._init = init
         self._timeouts = timeouts
         self._ignore = ignore
+        self._advise_after = advise_after
         self._on_progress = on_progress
         self._slowest = 0.0
         self._known: dict[str, bool] = {}
@@ -133,7 +139,15 @@ class _Search:
             self._confirm()
 
     def _play(self, case: Case, timeouts: Timeouts) -> Played:
-        return play(case, self._target, rules=self._rules, init=self._init, timeouts=timeouts, ignore=self._ignore)
+        return play(
+            case,
+            self._target,
+            rules=self._rules,
+            init=self._init,
+            timeouts=timeouts,
+            ignore=self._ignore,
+            advise_after=self._advise_after,
+        )
 
     def _try(self, stage: Stage, case: Case) -> bool:
         """Whether a case finds something."""
