@@ -15,8 +15,8 @@ from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.errors import DecodeError
 
 if TYPE_CHECKING:
-    from batprotocol.legacy.conversation.advising import OldAdviser
     from batprotocol.legacy.conversation import Conversation
+    from batprotocol.legacy.conversation.advising import OldAdviser
     from batprotocol.rules import Catalogue
 
 __all__ = ["OLD_JSON", "OLD_TEXT"]
