@@ -281,7 +281,7 @@ def test_what_cannot_be_loaded_is_told(tmp_path: Path, source: str | None, name:
 def test_other_initialization_data_are_refused(tmp_path: Path, data: str) -> None:
     told = ended(play(tmp_path, "", TOLD, data=data), INIT)
     assert told == (
-        "batprotocol: the initialization data do not tell what to run: expected those that `batproto library "
+        "batprotocol: the initialization data do not name a scheduler: expected those that `batproto library "
         "FILE:CLASS` prints"
     )
 
