@@ -18,6 +18,7 @@ from click.shell_completion import get_completion_class
 from batprotocol.cli.bridge.command import bridge
 from batprotocol.cli.captures.command import at, diff, export, replay, stats, tap, timeline
 from batprotocol.cli.compare.command import compare
+from batprotocol.cli.completing import use_bash_as_it_is
 from batprotocol.cli.conformance.command import conformance
 from batprotocol.cli.families import Family
 from batprotocol.cli.fast.command import fast
@@ -155,6 +156,8 @@ for _command in (
 
 
 # batproto completion
+
+use_bash_as_it_is()
 
 
 @batproto.command()

@@ -6,18 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
+
+from batprotocol.cli.completing import complete_age
 
 __all__ = [
     "WithCommand",
     "advice_options",
     "any_rule_set",
-    "complete_age",
-    "complete_any_rule_set",
-    "complete_file",
-    "complete_rule_set",
-    "complete_scheduler",
-    "completions",
     "expect_unicode",
     "message_files",
     "old_protocol",
@@ -56,24 +51,6 @@ def expect_unicode(group: click.Group, *folders: str) -> None:
                 parameter.type = _Text()
 
 
-def complete_file(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    return [CompletionItem(start, type="file")]
-
-
-def complete_scheduler(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    """A file with a scheduler in it, or the name of a policy: the part after the last + of it."""
-    from batprotocol.policies.names import PARTS
-
-    before, plus, _ = start.rpartition("+")
-    return [*completions([f"{before}{plus}{name}" for name in PARTS], start), CompletionItem(start, type="file")]
-
-
-def complete_rule_set(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    from batprotocol.conversation import RULE_SETS
-
-    return completions(tuple(RULE_SETS), start)
-
-
 def rule_set(context: click.Context, parameter: click.Parameter, name: str | None) -> str:
     from batprotocol.conversation import DEFAULT_RULE_SET, RULE_SETS
 
@@ -82,27 +59,13 @@ def rule_set(context: click.Context, parameter: click.Parameter, name: str | Non
     return name or DEFAULT_RULE_SET
 
 
-def complete_any_rule_set(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    return completions(_rule_sets(), start)
-
-
 def any_rule_set(context: click.Context, parameter: click.Parameter, name: str | None) -> str:
     """The name of a rule set of any protocol, "" if none is given."""
-    if name is not None and name not in _rule_sets():
-        raise click.UsageError(f"there is no rule set {name!r}, only {' and '.join(_rule_sets())}", context)
+    from batprotocol.cli.protocols.table import rule_sets
+
+    if name is not None and name not in rule_sets():
+        raise click.UsageError(f"there is no rule set {name!r}, only {' and '.join(rule_sets())}", context)
     return name or ""
-
-
-def _rule_sets() -> tuple[str, ...]:
-    from batprotocol.cli.protocols.table import catalogues
-
-    return tuple(dict.fromkeys(name for catalogue in catalogues().values() for name in catalogue.rule_sets))
-
-
-def completions(names: Sequence[str], start: str) -> list[CompletionItem]:
-    """The names that begin so; as it is written, if there are any, for shells keep only what all of them begin with."""
-    exact = [name for name in names if name.startswith(start)]
-    return [CompletionItem(name) for name in exact or names if name.lower().startswith(start.lower())]
 
 
 def unknown(context: click.Context, sentence: str, name: str, names: Sequence[str]) -> NoReturn:
@@ -157,13 +120,6 @@ def schema_option(doing: str) -> Callable[[_Command], _Command]:
         shell_complete=complete_age,
         help=f"{doing} another schema: an age, 2021-10 to 2024-10, or a file, .bfbs, or .fbs where flatc is installed.",
     )
-
-
-def complete_age(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    """The ages, and files."""
-    from batprotocol.schemas import AGES
-
-    return [*completions(AGES, start), CompletionItem(start, type="file")]
 
 
 timeout_option = click.option(

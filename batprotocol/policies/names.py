@@ -14,7 +14,7 @@ from batprotocol.errors import SchedulerError, shown
 from batprotocol.policies import backfilling, orders, places, walltimes
 from batprotocol.policies.scheduler import Policy
 
-__all__ = ["KINDS", "PARTS", "Part", "PolicyNameError", "is_name", "named", "with_options"]
+__all__ = ["KINDS", "PARTS", "Part", "PolicyNameError", "is_name", "named", "parts_of", "with_options"]
 
 KINDS: Final[Mapping[str, str]] = {
     "order": "Order of the queue",
@@ -88,6 +88,12 @@ def named(text: str) -> type[Policy]:
 
     NamedPolicy.__name__ = NamedPolicy.__qualname__ = text
     return NamedPolicy
+
+
+def parts_of(text: str) -> list[Part] | None:
+    """The parts of a name, in its order; None if one of its words is not a part."""
+    parts = [PARTS.get(word.partition("=")[0]) for word in _words(text)]
+    return [part for part in parts if part is not None] if all(parts) else None
 
 
 def is_name(text: str) -> bool:

@@ -133,6 +133,7 @@ CLI = {
     "terminal": 0,
     "version": 0,
     "protocols": 1,
+    "completing": 1.5,
     "inputs": 2,
     "named": 2,
     "families": 2,

@@ -6,13 +6,20 @@ from typing import Any
 
 import click
 
-from batprotocol.cli.parameters import advice_options, complete_rule_set, rule_set
+from batprotocol.cli.completing import complete_rule, complete_rule_set, complete_scheduler
+from batprotocol.cli.parameters import advice_options, rule_set
 
 __all__ = ["conformance"]
 
 
 @click.command()
-@click.argument("command", metavar="[FILE:CLASS | POLICY | -- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
+@click.argument(
+    "command",
+    metavar="[FILE:CLASS | POLICY | -- COMMAND...]",
+    nargs=-1,
+    type=click.UNPROCESSED,
+    shell_complete=complete_scheduler,
+)
 @click.option("--endpoint", metavar="ENDPOINT", help="Where the decision component listens; {endpoint} in COMMAND.")
 @click.option(
     "--library",
@@ -56,7 +63,13 @@ __all__ = ["conformance"]
     help="batsim-5.0.0-rc2 (what that Batsim takes, the default) or protocol (the whole schema).",
 )
 @click.option("--init", metavar="TEXT", default="", help="Initialization data for the decision component.")
-@click.option("--ignore", metavar="RULE", multiple=True, help="Not to be told of this rule, if it is survived.")
+@click.option(
+    "--ignore",
+    metavar="RULE",
+    multiple=True,
+    shell_complete=complete_rule,
+    help="Not to be told of this rule, if it is survived.",
+)
 @click.option(
     "--junit",
     "junit_file",

@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.shell_completion import CompletionItem
 
-from batprotocol.cli.parameters import (
-    advice_options,
-    any_rule_set,
-    complete_any_rule_set,
-    completions,
-    message_files,
-    schema_option,
-    unknown,
-)
+from batprotocol.cli.completing import complete_any_rule_set, completions
+from batprotocol.cli.parameters import advice_options, any_rule_set, message_files, schema_option, unknown
 from batprotocol.cli.terminal.output import Output
 
 if TYPE_CHECKING:

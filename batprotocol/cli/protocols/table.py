@@ -15,7 +15,7 @@ from batprotocol.cli.protocols.legacy import OLD_JSON, OLD_TEXT
 from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.rules import Catalogue
 
-__all__ = ["PROTOCOLS", "catalogues", "protocol_of", "read"]
+__all__ = ["PROTOCOLS", "catalogues", "protocol_of", "read", "rule_sets"]
 
 PROTOCOLS: Final[tuple[Spoken, ...]] = (OLD_JSON, OLD_TEXT, FAST, BATSIM_5)
 """All of them. Bytes are of the first one that knows a kind for them, so the one that takes whatever comes is last."""
@@ -47,3 +47,8 @@ def catalogues() -> Mapping[str, Catalogue]:
         if protocol.catalogue() not in found.values():
             found[protocol.name] = protocol.catalogue()
     return found
+
+
+def rule_sets() -> tuple[str, ...]:
+    """The names of the rule sets of all protocols."""
+    return tuple(dict.fromkeys(name for catalogue in catalogues().values() for name in catalogue.rule_sets))

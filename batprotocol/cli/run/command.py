@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from batprotocol.cli.bridge.command import jobs_option, redis_option
-from batprotocol.cli.parameters import WithCommand, complete_scheduler, old_protocol, schema_option, timeout_option
+from batprotocol.cli.completing import complete_old_protocol, complete_scheduler
+from batprotocol.cli.parameters import WithCommand, old_protocol, schema_option, timeout_option
 
 __all__ = ["library", "run"]
 
@@ -55,6 +56,7 @@ def library(target: str, init: str, format: str, record: str | None, verbose: bo
     "--protocol",
     metavar="VERSION",
     callback=old_protocol,
+    shell_complete=complete_old_protocol,
     help="Speak with a Batsim of an older version: 1.0 to 4.2, or text-0 to text-3 (ENDPOINT is unix:PATH then).",
 )
 @schema_option("Batsim speaks by")
