@@ -1,10 +1,10 @@
-"""Advice about a conversation that keeps to the rules: free hosts, jobs without a decision, hosts that are lost.
+"""Advice about a conversation that keeps the rules: free hosts, jobs without a decision, hosts that are lost.
 
-`advise` reads a conversation that took place, and `Adviser` follows one. Advice is no violation: a scheduler may have a
-reason for all of it. It must not know where messages are kept, nor who decides, and it never raises because of what a
-peer sent.
+`advise` reads a conversation that took place, and `Adviser` follows one. Advice is not a violation: a scheduler may
+have a reason for its decisions. This module must not know where messages are kept, nor who decides, and it never raises
+because of a message.
 
-All of it takes linear time, but for logarithms: a message costs what its events hold, however many jobs wait.
+The time is linear in the size of the messages, except for logarithms, however many jobs wait.
 """
 
 from __future__ import annotations
@@ -158,8 +158,8 @@ class _Uses:
 class Adviser:
     """Follows a conversation and collects advice.
 
-    `feed` takes the messages of today's protocol. A reader of another protocol calls the methods that it calls: `begin`
-    first, then `advance` for each message of Batsim, a method for each event, and `settle` after each reply.
+    `feed` takes the messages of the current protocol. A reader of another protocol calls `begin` first, then `advance`
+    for each message of Batsim, a method for each event, and `settle` after each reply.
 
     Args:
         seconds: how long hosts may be free beside a waiting job that fits, in simulated seconds.
@@ -200,10 +200,10 @@ class Adviser:
         self._executed_at = 0.0
         self._uses = _Uses((0.0, 0.0))
 
-    # Today's protocol
+    # The current protocol
 
     def feed(self, said: Said) -> None:
-        """Take the next message, whoever sent it. The first message that cannot be read is the last one.
+        """Take the next message of either side. After a message that cannot be read, all others are ignored.
 
         Args:
             said: raw bytes or the value, as `batprotocol.conversation.Conversation.feed` takes it.
@@ -348,7 +348,7 @@ class Adviser:
                 self.found.append(self._unused(hosts, start, fits - before))
         return self.found
 
-    # How it is found out
+    # How advice is found
 
     def _hosts(self, text: str) -> int:
         hosts = read_hosts(text)

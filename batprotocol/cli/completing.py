@@ -1,4 +1,4 @@
-"""Completion for shells: what several commands offer, and bash's own way to split words.
+"""Completion for shells: the candidates for several commands, and the words as bash splits them.
 
 It must not know which commands there are.
 """
@@ -27,7 +27,7 @@ __all__ = [
 
 
 def completions(names: Sequence[str], start: str) -> list[CompletionItem]:
-    """The names that begin like this; in whatever case, where none begins exactly so."""
+    """The names that begin with this text; if there are none, those that begin with it in another case."""
     exact = [name for name in names if name.startswith(start)]
     return [CompletionItem(name) for name in exact or names if name.lower().startswith(start.lower())]
 
@@ -45,7 +45,7 @@ def complete_age(context: click.Context, parameter: click.Parameter, start: str)
 
 
 def complete_rule_set(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    """The rule sets of today's protocol."""
+    """The rule sets of the current protocol."""
     from batprotocol.conversation import RULE_SETS
 
     return completions(tuple(RULE_SETS), start)
@@ -59,7 +59,7 @@ def complete_any_rule_set(context: click.Context, parameter: click.Parameter, st
 
 
 def complete_rule(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    """The rules of today's conversation."""
+    """The rules of the current conversation."""
     from batprotocol.conversation import RULES
 
     return completions(tuple(RULES), start)
@@ -123,7 +123,7 @@ def _with_option(start: str) -> Iterator[str]:
 # Bash
 
 _BREAKS: Final = frozenset("=:")
-"""Bash takes these characters for words of their own, and replaces only what is behind the last of them."""
+"""Bash takes these characters for words of their own, and replaces only the text after the last of them."""
 
 
 _FILES: Final = """\
@@ -145,7 +145,7 @@ class _Bash(BashComplete):
     """The part of the last word that bash does not replace."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """The words before the last one, and the last one, as the user wrote them."""
+        """The words before the last one, and the last one, as the user typed them."""
         given = split_arg_string(os.environ["COMP_WORDS"])
         count = int(os.environ["COMP_CWORD"])
         last = given[count] if count < len(given) else ""
@@ -178,5 +178,5 @@ def _joined(words: Iterable[str]) -> list[str]:
 
 
 def use_bash_as_it_is() -> None:
-    """Complete in bash by the words that the user wrote."""
+    """Complete in bash by the words that the user typed."""
     add_completion_class(_Bash)

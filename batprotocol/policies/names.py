@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from batprotocol.errors import SchedulerError, shown
+from batprotocol.errors import SchedulerError, hint, shown
 from batprotocol.policies import backfilling, orders, places, walltimes
 from batprotocol.policies.scheduler import Policy
 
@@ -64,12 +64,15 @@ def named(text: str) -> type[Policy]:
         name, equals, options = word.partition("=")
         part = PARTS.get(name)
         if part is None:
-            raise PolicyNameError(f"{shown(text)} is no policy: there is no part {shown(name)}; see batproto policies")
+            near = hint(name, PARTS) or '; "batproto policies" lists the parts'
+            raise PolicyNameError(f"{shown(text)} is not a policy: there is no part {shown(name)}{near}")
         slot = part.name if part.kind == "settings" else part.kind
         if slot in chosen:
-            raise PolicyNameError(f"{shown(text)} is no policy: {chosen[slot][0].name} and {name} exclude one another")
+            raise PolicyNameError(
+                f"{shown(text)} is not a policy: {chosen[slot][0].name} and {name} exclude one another"
+            )
         if equals and not part.options:
-            raise PolicyNameError(f"{shown(text)} is no policy: {name} takes no options")
+            raise PolicyNameError(f"{shown(text)} is not a policy: {name} takes no options")
         chosen[slot] = part, options.split(",") if equals else []
 
     def arguments() -> dict[str, Any]:
@@ -78,7 +81,7 @@ def named(text: str) -> type[Policy]:
     try:
         arguments()
     except ValueError as error:
-        raise PolicyNameError(f"{shown(text)} is no policy: {error}") from None
+        raise PolicyNameError(f"{shown(text)} is not a policy: {error}") from None
 
     class NamedPolicy(Policy):
         name = text.replace(",", ";")  # Batsim takes no commas
@@ -163,7 +166,7 @@ def _simple(argument: str, make: Callable[[], Any]) -> Callable[[Sequence[str]],
 
 def _order(name: str) -> orders.Order:
     if name not in _ORDERS:
-        raise ValueError(f"there is no order {shown(name)}")
+        raise ValueError(f"there is no order {shown(name)}{hint(name, _ORDERS)}")
     return _ORDERS[name]()
 
 

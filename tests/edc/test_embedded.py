@@ -176,7 +176,7 @@ def test_a_guest_of_another_python_is_told(capfd: pytest.CaptureFixture[str]) ->
     with load_library(options.library(), dumps(data)) as component, pytest.raises(PeerGone):
         component.hello("")
     assert capfd.readouterr().err == (
-        f"batprotocol: this process runs the Python of {sys.prefix} already, and that of /nowhere cannot be a second\n"
+        f"batprotocol: this process already runs the Python of {sys.prefix}: it cannot also run the one of /nowhere\n"
     )
 
 

@@ -91,13 +91,13 @@ def test_a_port_in_use() -> None:
 @pytest.mark.parametrize(
     ("endpoint", "reason"),
     [
-        ("nonsense", "this is no endpoint"),
-        ("tcp://127.0.0.1", "this is no endpoint"),
+        ("nonsense", "this is not an endpoint"),
+        ("tcp://127.0.0.1", "this is not an endpoint"),
         ("tcp://no.such.host.invalid:1", "this machine has no such address"),
         ("ipc:///no/such/folder/edc.sock", "No such file"),
         ("ipc:///tmp/" + "x" * 103, "more than 107 bytes"),
         ("udp://127.0.0.1:1", "not compatible"),
-        ("", "this is no endpoint"),
+        ("", "this is not an endpoint"),
         ("tcp://*:99999", "a port is a number up to 65535"),
         ("tcp://127.0.0.1:65536", "a port is a number up to 65535"),
         ("tcp://127.0.0.1:-5", "a port is a number up to 65535"),

@@ -134,11 +134,11 @@ def test_signals_in_a_simulation_are_told_with_its_time(kind: signal.Signals, sp
         begun(peer)
         peer.say(said(12.5))
         process.send_signal(kind)
-        left = "was too busy to be told to stop, and may wait for ever"
+        left = "was too busy to take a request to stop, and may never end"
         if speaks:
             assert [type(event) for event in peer.say(said(13.5)).events] == [ForceSimulationStopEvent]
             peer.say(ends(13.5))
-            left = "was told to stop"
+            left = "was asked to stop"
         told = process.communicate(timeout=PATIENCE)[1]
         assert (
             told.strip() == f"batprotocol.edc: {kind.name} came at simulated time {12.5 + speaks}: the simulator {left}"

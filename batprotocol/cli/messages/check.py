@@ -46,8 +46,7 @@ def check(
         rules: the name of the rule set, or "" for the usual one of the protocol.
         quiet: print violations only.
         expected: the protocol that they must be of; any unless given.
-        advise: print advice, too, about hosts that are free for longer than this number of simulated seconds; None:
-            print none.
+        advise: print advice, too, for this number of simulated seconds; None: print none.
     """
     conversations = bad = 0
     with output.progress() as progress:

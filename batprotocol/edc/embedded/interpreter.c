@@ -82,7 +82,7 @@ interpreter_find(const char *libpython)
         handle = dlopen(libpython, RTLD_NOW | RTLD_GLOBAL);
         if (!handle) {
             report("Python's shared library cannot be loaded: %s", dlerror());
-            report("has its Python been removed or changed? Install batprotocol again, or ask `batproto library` anew");
+            report("has its Python been removed or changed? Install batprotocol again, or run `batproto library` again");
             return 0;
         }
     }
@@ -192,11 +192,11 @@ interpreter_complain(void)
     /* PyErr_Print would do what SystemExit asks for. */
     if (py.PyErr_ExceptionMatches(*system_exit)) {
         py.PyErr_Clear();
-        report("the scheduler was ended by a SystemExit");
+        report("a SystemExit ended the scheduler");
     }
     else if (py.PyErr_ExceptionMatches(*keyboard_interrupt)) {
         py.PyErr_Clear();
-        report("the scheduler was ended by a KeyboardInterrupt");
+        report("a KeyboardInterrupt ended the scheduler");
     }
     else {
         py.PyErr_Print();

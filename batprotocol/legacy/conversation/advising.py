@@ -17,7 +17,7 @@ from batprotocol.legacy.wire import decode, detect
 __all__ = ["OldAdviser"]
 
 _FULL_SPEED: Final = "0"
-"""Hosts in any other power state do not count as free: the protocol does not say which ones are sleep states."""
+"""Hosts in any other power state do not count as free: the protocol does not say which states are sleep states."""
 _MOST_HOSTS: Final = 2**20
 
 
@@ -42,7 +42,7 @@ class OldAdviser:
         self._is_lost = False
 
     def feed(self, said: bytes, /) -> None:
-        """Take the next message, whoever sent it. The first message that cannot be read is the last one."""
+        """Take the next message of either side. After a message that cannot be read, all others are ignored."""
         if self._is_lost:
             return
         try:

@@ -1,7 +1,7 @@
-"""What was tried: how often each rule was in play, and which never was.
+"""The report of a search: how often each rule was in play, and which rules never were.
 
-A rule is in play when what it is about was said: `job.kill-again` in each KillJobsEvent. That a decision component
-never breaks it means something only then.
+A rule is in play when an event that it is about was sent: `job.kill-again` in each KillJobsEvent. Only then does it
+mean something that a decision component does not break the rule.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ class Group(NamedTuple):
 
     Attributes:
         name: the topic, the part of the rules' names before the dot.
-        rules: how many there are in the rule set, that a decision component can break.
-        in_play: how often one of them was in play, at most.
-        never: the rules that never were.
+        rules: the number of rules of the rule set that a decision component can break.
+        in_play: how often the rule that was in play most was in play.
+        never: the rules that never were in play.
     """
 
     name: str
@@ -107,19 +107,19 @@ def _size(advised: Advised) -> tuple[int, int]:
 
 
 class Report:
-    """What was tried, and what was found.
+    """The simulations that a search played, and its finding.
 
     Args:
         rules: the rule set.
 
     Attributes:
-        finding: the first thing that was wrong, made as small as could be; None if all was well.
-        simulations: how many were played, those that made the finding smaller left out.
-        stages: how many of which kind.
-        counts: how often what was said.
-        remarks: how often which rule was broken without that being a finding.
-        advice: by the kind of advice, the number of simulations that it was given about, and the smallest of these.
-        seconds: how long it took.
+        finding: the first violation, in the smallest conversation that shows it; None if there was none.
+        simulations: the number of simulations, without those that made the finding smaller.
+        stages: the number of simulations of each stage.
+        counts: the number of events of each type.
+        remarks: the number of violations that are not findings, by rule.
+        advice: by the kind of advice, the number of simulations with it, and the smallest of these simulations.
+        seconds: the duration of the search.
     """
 
     def __init__(self, rules: str) -> None:
@@ -168,7 +168,7 @@ class Report:
         return self.counts[word]
 
     def lines(self) -> Iterator[str]:
-        """All of it in words, for people; what was found is not among it."""
+        """The report in words, for people, without the finding."""
         yield f"{_number(self.simulations, 'simulation')}, {_number(self.counts['message'], 'message')}"
         yield "  " + ", ".join(f"{name} {count:,}" for name, count in self.stages.items())
         said = [f"{self.counts[name]:,} {words}" for name, words in _SAID.items() if self.counts[name]]
@@ -181,7 +181,7 @@ class Report:
             never = "all" if len(group.never) == group.rules else " ".join(group.never)
             yield f"{group.name.ljust(wide)}  {group.rules:>6}  {group.in_play:>11,}  {never}".rstrip()
         for rule, count in self.remarks.items():
-            yield f"not wrong, but worth a look: {rule} ({_number(count, 'time')})"
+            yield f"a warning, not a finding: {rule} ({_number(count, 'time')})"
         yield from self.advice_lines()
 
     def advice_lines(self) -> Iterator[str]:
