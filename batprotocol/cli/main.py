@@ -74,7 +74,7 @@ _OVERVIEW = {
         "export": "Write a run for other programs: Perfetto, CSV, Parquet.",
         "timeline": "Show jobs on hosts over time, in a page or a figure.",
         "stats": "Print statistics of a run: sizes, times, jobs, utilisation.",
-        "diff": "Find the first difference of two runs, and the jobs that differ.",
+        "diff": "Find where two runs begin to differ, and which jobs differ.",
         "replay": "Find where a scheduler decides differently than recorded.",
         "check": "Check that a run follows the rules of the conversation.",
         "validate": "Check that messages can be read, and belong to the schema.",

@@ -100,7 +100,7 @@ def old_protocol(context: click.Context, parameter: click.Parameter, name: str |
 
     try:
         if is_text(name) and text_version(name) is None:
-            raise click.BadParameter("give the version of text: 'text-0' to 'text-3'.", context, parameter)
+            raise click.BadParameter("give a version of text: 'text-0' to 'text-3'.", context, parameter)
         return name if is_text(name) or version_of(name) else None
     except ValueError as error:
         raise click.BadParameter(f"{error}, or 'text-0' to 'text-3'.", context, parameter) from None

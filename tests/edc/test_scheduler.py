@@ -198,9 +198,11 @@ def test_a_scheduler_can_be_a_dataclass() -> None:
 
 
 def test_the_class_in_place_of_a_scheduler_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"run takes a scheduler, not its class: run\(Everywhere\(...\)\) instead of"):
+    with pytest.raises(
+        TypeError, match=r"run takes a scheduler, not its class: write run\(Everywhere\(...\)\) instead of"
+    ):
         run(Everywhere)  # type: ignore[arg-type]  # the point
-    with pytest.raises(TypeError, match=r"rehearse takes a scheduler, not its class: rehearse\(Everywhere\("):
+    with pytest.raises(TypeError, match=r"rehearse takes a scheduler, not its class: write rehearse\(Everywhere\("):
         rehearse(Everywhere, [])  # type: ignore[arg-type]  # the point
     with pytest.raises(TypeError, match=r"run takes a Scheduler, got 'scheduler\.py'"):
         run("scheduler.py")  # type: ignore[arg-type]  # the point

@@ -98,7 +98,7 @@ def test_signals_end_the_command_too(moment: str) -> None:
             .startswith(
                 "batprotocol.edc: SIGTERM came while waiting for a simulator at ipc://"
                 if moment == "while waiting"
-                else "batproto: SIGTERM came after the simulation: sh is ended"
+                else "batproto: SIGTERM came after the simulation, and has ended sh"
             )
         )
         with pytest.raises(ProcessLookupError):

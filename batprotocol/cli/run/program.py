@@ -29,7 +29,7 @@ PATIENCE = 2.0
 NOT_FOUND = 127
 CANNOT_RUN = 126
 SIGNALLED = 128
-"""The exit status of shells when a command does not exist, cannot be executed, or (plus its number) a signal ended it."""
+"""The exit status of shells where a command does not exist, cannot run, or (plus its number) was ended by a signal."""
 
 _ANY_ADDRESS = (("tcp://0.0.0.0:", "tcp://127.0.0.1:"), ("tcp://[::]:", "tcp://[::1]:"))
 

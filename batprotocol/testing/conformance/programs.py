@@ -227,7 +227,9 @@ class Command(Target):
         if not command:
             raise ValueError("there is no command")
         if endpoint is None and not any("{endpoint}" in argument for argument in command):
-            raise ValueError("the command has no address to listen at: write {endpoint} in it, or give its endpoint")
+            raise ValueError(
+                "the command has no address to listen at: {endpoint} is missing in it; or give its endpoint"
+            )
         self.name = command[0]
         self._command = tuple(command)
         self._endpoint = endpoint

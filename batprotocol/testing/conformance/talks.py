@@ -80,7 +80,7 @@ class Talk(ABC):
         return ""
 
     def place(self) -> tuple[str, int] | None:
-        """The file and line of the code of the decision component that ran last, or of its beginning; None if unknown."""
+        """The file and line of the component's code that ran last, or of its beginning; None if they are unknown."""
         return None
 
     def close(self) -> None:  # noqa: B027 - not all have something to end
