@@ -7,20 +7,23 @@
 >>> decode(message.to_binary()) == message
 True
 
-The values (`batprotocol.model`) carry the names of the schema; `Message` reads and writes both formats; `decode` finds
-out which one it is given; `MessageBuilder` makes replies; `batprotocol.wire` has the rest of the wire. The classes that
-flatc makes of the schema are `batprotocol.fb`.
+The values (`batprotocol.model`) have the names of the schema. `Message` reads and writes both formats, and `decode`
+detects the format. `MessageBuilder` makes replies. `batprotocol.wire` has the rest of the wire. The classes that flatc
+makes from the schema are `batprotocol.fb`.
 
-The rooms, from the ground up: `model`, `hosts` (what is free, to take from and give back to), `wire`, `builder`,
-`conversation` (what may be said when, on the `rules` that all protocols share), `files`, `tables` and `writing`,
-`recording`, `sockets`, `signals`, `methods` and `importing` (what all that runs schedulers has in common), `schemas`
-(those of other ages, on `reflection`, which reads them), `engines` (where things run), then `edc` (running a decision
-component), `simulator` (an embedded Batsim), `legacy` (the older protocols, and a bridge), `capture` (what was
-recorded) and `fast` (FaST's schedulers, nodes and agents over MQTT), `campaigns` (CiGri's metascheduler), `policies`
-(ready schedulers), `studies` (many simulations, compared), `gym` (environments to learn in), `testing` and `cli`, the
-command; `errors` is for all of them, `distributions` for what is measured, `steps` for what is compiled, and
-`deprecation` for old names.
-docs/explanation/architecture.md shows them drawn.
+The packages and modules, from the lowest layer to the highest:
+
+- `errors`, `rules`, `distributions`, `steps` (for compiled modules), `deprecation` (old names), `reflection` (schemas);
+- `model` (values), `hosts` (sets of free hosts), `wire` (bytes), `builder`, `conversation` (the rules), `advice`;
+- `files`, `tables`, `writing`, `recording`, `sockets`, `signals`, `methods`, `importing`, `schemas` (other versions of
+  the schema), `engines` (places where programs run);
+- `edc` (runs a decision component), `simulator` (an embedded Batsim), `legacy` (older protocols, and a bridge),
+  `capture` (reads recordings), `fast` (FaST's schedulers, nodes and agents over MQTT);
+- `campaigns` (CiGri's metascheduler), `policies` (built-in schedulers), `studies` (compares many simulations), `gym`
+  (environments for learning), `testing`;
+- `cli`, the command.
+
+docs/explanation/architecture.md has a picture of the layers.
 """
 
 import os as _os

@@ -25,6 +25,7 @@ __all__ = [
     "pstate_changed",
     "read_change_pstate",
     "read_turn_on_off",
+    "sleeps_of",
     "some_holders",
     "turn_on_off",
     "turned_on_off",
@@ -46,7 +47,8 @@ def _sleep_pstates(text: str) -> dict[int, tuple[int, int]]:
     return {int(each[1]): (int(each[2]), int(each[3])) for each in found if each}
 
 
-def _sleeps(host: model.Host) -> dict[int, tuple[int, int]]:
+def sleeps_of(host: model.Host) -> dict[int, tuple[int, int]]:
+    """The sleep states of a host, each with the virtual states for switching off and on."""
     for entry in host.properties or ():
         if entry.key == _SLEEP_PSTATES:
             return _sleep_pstates(entry.value)
@@ -55,7 +57,7 @@ def _sleeps(host: model.Host) -> dict[int, tuple[int, int]]:
 
 def _kind(host: model.Host, pstate: int) -> str:
     """The kind of a power state of this host: "sleep", "virtual" (on the way to sleep or back) or "computation"."""
-    sleeps = _sleeps(host)
+    sleeps = sleeps_of(host)
     if pstate in sleeps:
         return "sleep"
     return "virtual" if any(pstate in states for states in sleeps.values()) else "computation"
@@ -172,7 +174,7 @@ def turn_on_off(state: State, event: model.TurnOnOffHostsEvent) -> None:
     state.switches_due.setdefault(event.state, HostCounts()).add(hosts.mask)
     for record in records:
         # Not the automaton's step: a change of power states can put a host to sleep that was never turned off.
-        goes_to_sleep = event.state in _sleeps(record.host)
+        goes_to_sleep = event.state in sleeps_of(record.host)
         record.power = HostPower.SWITCHING_OFF if goes_to_sleep else HostPower.SWITCHING_ON
         record.ready_at = max(event.timestamp, state.now) + _SURELY * _duration(record, event.state)
         record.pstate = event.state
@@ -203,7 +205,7 @@ def _can_turn(state: State, record: HostRecord, event: model.TurnOnOffHostsEvent
 
 def _duration(record: HostRecord, pstate: int) -> float:
     """How long the switch takes: one flop in the virtual state on the way. Infinite if the speed is unknown."""
-    sleeps, speeds = _sleeps(record.host), record.host.computation_speed
+    sleeps, speeds = sleeps_of(record.host), record.host.computation_speed
     virtual = sleeps[pstate][0] if pstate in sleeps else sleeps.get(record.pstate, (-1, -1))[1]
     if 0 <= virtual < len(speeds) and speeds[virtual] > 0:
         return 1.0 / speeds[virtual]

@@ -10,11 +10,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from batprotocol.errors import SchedulerError, shown
+from batprotocol.errors import SchedulerError, hint, shown
 from batprotocol.policies import backfilling, orders, places, walltimes
 from batprotocol.policies.scheduler import Policy
 
-__all__ = ["KINDS", "PARTS", "Part", "PolicyNameError", "is_name", "named", "with_options"]
+__all__ = ["KINDS", "PARTS", "Part", "PolicyNameError", "is_name", "named", "parts_of", "with_options"]
 
 KINDS: Final[Mapping[str, str]] = {
     "order": "Order of the queue",
@@ -64,12 +64,15 @@ def named(text: str) -> type[Policy]:
         name, equals, options = word.partition("=")
         part = PARTS.get(name)
         if part is None:
-            raise PolicyNameError(f"{shown(text)} is no policy: there is no part {shown(name)}; see batproto policies")
+            near = hint(name, PARTS) or '; "batproto policies" lists the parts'
+            raise PolicyNameError(f"{shown(text)} is not a policy: there is no part {shown(name)}{near}")
         slot = part.name if part.kind == "settings" else part.kind
         if slot in chosen:
-            raise PolicyNameError(f"{shown(text)} is no policy: {chosen[slot][0].name} and {name} exclude one another")
+            raise PolicyNameError(
+                f"{shown(text)} is not a policy: {chosen[slot][0].name} and {name} exclude one another"
+            )
         if equals and not part.options:
-            raise PolicyNameError(f"{shown(text)} is no policy: {name} takes no options")
+            raise PolicyNameError(f"{shown(text)} is not a policy: {name} takes no options")
         chosen[slot] = part, options.split(",") if equals else []
 
     def arguments() -> dict[str, Any]:
@@ -78,7 +81,7 @@ def named(text: str) -> type[Policy]:
     try:
         arguments()
     except ValueError as error:
-        raise PolicyNameError(f"{shown(text)} is no policy: {error}") from None
+        raise PolicyNameError(f"{shown(text)} is not a policy: {error}") from None
 
     class NamedPolicy(Policy):
         name = text.replace(",", ";")  # Batsim takes no commas
@@ -88,6 +91,12 @@ def named(text: str) -> type[Policy]:
 
     NamedPolicy.__name__ = NamedPolicy.__qualname__ = text
     return NamedPolicy
+
+
+def parts_of(text: str) -> list[Part] | None:
+    """The parts of a name, in its order; None if one of its words is not a part."""
+    parts = [PARTS.get(word.partition("=")[0]) for word in _words(text)]
+    return [part for part in parts if part is not None] if all(parts) else None
 
 
 def is_name(text: str) -> bool:
@@ -157,7 +166,7 @@ def _simple(argument: str, make: Callable[[], Any]) -> Callable[[Sequence[str]],
 
 def _order(name: str) -> orders.Order:
     if name not in _ORDERS:
-        raise ValueError(f"there is no order {shown(name)}")
+        raise ValueError(f"there is no order {shown(name)}{hint(name, _ORDERS)}")
     return _ORDERS[name]()
 
 

@@ -93,7 +93,7 @@ def test_the_embedded_batsim_speaks_text(version: int, tmp_path: Path) -> None:
         (("--protocol", "text-1", "--endpoint", "unix:/tmp/nobody"), "give its workload, --jobs FILE"),
         (("--protocol", "text-3", "--endpoint", "unix:/tmp/nobody"), "give --redis HOST:PORT"),
         (("--protocol", "text-3", "--endpoint", "tcp://127.0.0.1:*"), "over a Unix socket"),
-        (("--protocol", "text", "--endpoint", "unix:/tmp/nobody"), "which version of text"),
+        (("--protocol", "text", "--endpoint", "unix:/tmp/nobody"), "give a version of text"),
         (("--protocol", "text-4", "--endpoint", "unix:/tmp/nobody"), "'text-0' to 'text-3'"),
         (("--jobs", "x.json"), "give --protocol, too"),
     ],

@@ -84,7 +84,7 @@ def test_something_found() -> None:
         (["--", sys.executable, "-c", "raise SystemExit('no {endpoint}')"], "ended with exit status 1 without having"),
         (["--", "edc", "--verbose"], "{endpoint} is missing"),
         ([], "expected FILE:CLASS, POLICY, -- COMMAND, --endpoint or --library"),
-        (["--endpoint", "nonsense"], "this is no endpoint"),
+        (["--endpoint", "nonsense"], "this is not an endpoint"),
         (["--endpoint", "ipc:///nowhere/edc.sock", "--timeout", "0.2"], "nobody listens at ipc:///nowhere/edc.sock"),
         (["--library", "/nowhere/lib.so"], "there is no file '/nowhere/lib.so'"),
         (["--library", f"{HERE}/library.c"], "without having listened"),
@@ -150,7 +150,7 @@ def test_what_can_be_survived_can_be_ignored() -> None:
     assert conformance("--quiet", "--", *PLAIN, "UsesStorages").status == 1
     done = conformance("--examples", "25", "--ignore", "job.host-stores", "--", *PLAIN, "UsesStorages")
     assert done.status == 0, done.out
-    assert "not wrong, but worth a look: job.host-stores" in done.out
+    assert "a warning, not a finding: job.host-stores" in done.out
 
 
 def test_the_report_tells_what_was_never_in_play() -> None:

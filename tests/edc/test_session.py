@@ -65,7 +65,7 @@ def test_nothing_can_be_said_once_it_was_answered(filled_in: bool) -> None:
         (b"", "message 2 of the simulator"),
         (b"\xff" * 40, "message 2 of the simulator"),
         (b'{"now": 1.0, "events": []}', "message 2 of the simulator"),
-        (frames.encode_init("again"), "another simulation wants to begin through the same connection"),
+        (frames.encode_init("again"), "another simulation began on the same connection"),
         (Message(float("nan")).to_binary(), "now: message 2 of the simulator: expected a finite number, found nan"),
     ],
 )

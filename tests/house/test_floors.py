@@ -35,6 +35,7 @@ FLOORS = {
     "builder": 3,
     "": 3,  # the package itself: what it exports
     "conversation": 4,
+    "advice": 4.5,
     "files": 4.25,
     "recording": 4.5,  # it opens files, for all that is above
     "engines": 4.5,  # it starts processes, for those who run many things
@@ -132,6 +133,7 @@ CLI = {
     "terminal": 0,
     "version": 0,
     "protocols": 1,
+    "completing": 1.5,
     "inputs": 2,
     "named": 2,
     "families": 2,

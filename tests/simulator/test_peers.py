@@ -155,7 +155,7 @@ def test_a_reply_that_is_too_large_is_not_read(socket: zmq.Socket[bytes], monkey
 
 @pytest.mark.parametrize("endpoint", ["", "nonsense", "tcp://", "http://127.0.0.1:1"])
 def test_what_is_no_endpoint_is_refused(endpoint: str) -> None:
-    with pytest.raises(OSError, match="this is no endpoint"):
+    with pytest.raises(OSError, match="this is not an endpoint"):
         connect(endpoint)
 
 

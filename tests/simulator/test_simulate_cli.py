@@ -183,7 +183,7 @@ def test_wrong_usage(arguments: tuple[str, ...], sentence: str) -> None:
         ((FCFS, "-w", "/nowhere.json"), "/nowhere.json: no such file"),
         ((FCFS, "-p", "/nowhere.xml"), "/nowhere.xml: no such file"),
         (("--library", "/nowhere.so"), "/nowhere.so: it cannot be loaded"),
-        (("--endpoint", "nonsense"), "nonsense: this is no endpoint"),
+        (("--endpoint", "nonsense"), "nonsense: this is not an endpoint"),
         ((FCFS, "--energy", "-w", EXAMPLE_WORKLOAD), "energy can only be measured on a platform that declares watts"),
         ((FCFS, "-o", "/dev/null/x"), "/dev/null"),
         ((FCFS, "--record", "/nowhere/run.tar.xz"), "/nowhere/run.tar.xz: no such file"),

@@ -7,7 +7,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from batprotocol.cli.parameters import completions
+from batprotocol.cli.completing import completions
 
 __all__ = ["compare"]
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
+from batprotocol.cli.completing import complete_file
 from batprotocol.cli.families import Family
-from batprotocol.cli.parameters import complete_file, expect_unicode, seconds
+from batprotocol.cli.parameters import expect_unicode, seconds
 
 __all__ = ["grid"]
 

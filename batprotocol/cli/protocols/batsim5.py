@@ -16,6 +16,7 @@ from batprotocol.model import Direction
 from batprotocol.wire import decode, decode_binary, detect, frames, json
 
 if TYPE_CHECKING:
+    from batprotocol.advice import Adviser
     from batprotocol.conversation import Conversation
     from batprotocol.rules import Catalogue
 
@@ -141,5 +142,11 @@ def _judge(rules: str) -> Conversation:
     return Conversation(rules or DEFAULT_RULE_SET)
 
 
-BATSIM_5: Final = Spoken("Batsim 5", detect, _read, _title, _catalogue, _judge, _write, _opens)
+def _adviser(seconds: float) -> Adviser:
+    from batprotocol.advice import Adviser
+
+    return Adviser(seconds)
+
+
+BATSIM_5: Final = Spoken("Batsim 5", detect, _read, _title, _catalogue, _judge, _write, _adviser, _opens)
 """The protocol of `schema/batprotocol.fbs`. It also reads the bytes of no other protocol, and reports their faults."""

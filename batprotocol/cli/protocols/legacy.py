@@ -16,6 +16,7 @@ from batprotocol.errors import DecodeError
 
 if TYPE_CHECKING:
     from batprotocol.legacy.conversation import Conversation
+    from batprotocol.legacy.conversation.advising import OldAdviser
     from batprotocol.rules import Catalogue
 
 __all__ = ["OLD_JSON", "OLD_TEXT"]
@@ -124,12 +125,20 @@ def _judge(rules: str) -> Conversation:
     return Conversation(rules)
 
 
+def _adviser(seconds: float) -> OldAdviser:
+    from batprotocol.legacy.conversation.advising import OldAdviser
+
+    return OldAdviser(seconds)
+
+
 _OLD_TEXT = re.compile(rb".{0,4}[0-9]{1,9}:[0-9]", re.DOTALL)
 
-OLD_JSON: Final = Spoken("Batsim 1 to 4", _detect(("json",), _OLD_JSON), _read, _title, _catalogue, _judge, _write)
+OLD_JSON: Final = Spoken(
+    "Batsim 1 to 4", _detect(("json",), _OLD_JSON), _read, _title, _catalogue, _judge, _write, _adviser
+)
 """JSON over ZeroMQ. A message without events is read as one of Batsim 5, which it may also be."""
 
 OLD_TEXT: Final = Spoken(
-    "Batsim before 1", _detect(("text", "frame"), _OLD_TEXT), _read, _title, _catalogue, _judge, _write
+    "Batsim before 1", _detect(("text", "frame"), _OLD_TEXT), _read, _title, _catalogue, _judge, _write, _adviser
 )
 """Text over Unix sockets."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from batprotocol.capture.names import Place
 from batprotocol.errors import DecodeError
@@ -16,7 +16,10 @@ from batprotocol.model import Message
 from batprotocol.rules import Catalogue, Violation
 from batprotocol.wire.tree import Tree, from_message
 
-__all__ = ["Judge", "Reading", "Spoken"]
+if TYPE_CHECKING:
+    from batprotocol.advice import Advice
+
+__all__ = ["Adviser", "Judge", "Reading", "Spoken"]
 
 
 @dataclass
@@ -73,6 +76,18 @@ class Judge(Protocol):
         ...
 
 
+class Adviser(Protocol):
+    """Something that collects advice about a conversation, message after message."""
+
+    def feed(self, said: bytes, /) -> None:
+        """Take the next message."""
+        ...
+
+    def finish(self) -> Sequence[Advice]:
+        """All advice, now that there are no more messages."""
+        ...
+
+
 class Spoken(NamedTuple):
     """The functions with which the command handles a protocol.
 
@@ -86,6 +101,8 @@ class Spoken(NamedTuple):
         judge: makes a judge for the rule set of this name, or for the default one if the name is "".
         write: writes a reading in the format of this name, and JSON with this indent. `DecodeError` if the protocol has
             no such format.
+        adviser: makes a collector of advice about a conversation, for this number of simulated seconds; None where there
+            is none.
         opens: explains why these bytes cannot be the first ones of a conversation, or returns "".
     """
 
@@ -96,4 +113,5 @@ class Spoken(NamedTuple):
     catalogue: Callable[[], Catalogue]
     judge: Callable[[str], Judge]
     write: Callable[[Reading, str, int | None], bytes]
+    adviser: Callable[[float], Adviser] | None = None
     opens: Callable[[bytes], str] = lambda data: ""

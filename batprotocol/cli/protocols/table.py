@@ -15,7 +15,7 @@ from batprotocol.cli.protocols.legacy import OLD_JSON, OLD_TEXT
 from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.rules import Catalogue
 
-__all__ = ["PROTOCOLS", "all_catalogues", "catalogues", "protocol_of", "read"]
+__all__ = ["PROTOCOLS", "all_catalogues", "catalogues", "protocol_of", "read", "rule_sets"]
 
 PROTOCOLS: Final[tuple[Spoken, ...]] = (OLD_JSON, OLD_TEXT, FAST, BATSIM_5)
 """All protocols. Bytes belong to the first one that recognizes their kind. The last one accepts any bytes."""
@@ -59,3 +59,8 @@ def all_catalogues() -> Mapping[str, Catalogue]:
         "The embedded Batsim": Catalogue.of_one("simulate", SIMULATOR_RULES.values()),
         "Conformance": Catalogue.of_one("conformance", CONFORMANCE_RULES.values()),
     }
+
+
+def rule_sets() -> tuple[str, ...]:
+    """The names of the rule sets of all protocols."""
+    return tuple(dict.fromkeys(name for catalogue in catalogues().values() for name in catalogue.rule_sets))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem
 
-from batprotocol.cli.parameters import complete_age, completions, old_protocol, unknown
+from batprotocol.cli.completing import complete_age, completions
+from batprotocol.cli.parameters import old_protocol, unknown
 from batprotocol.cli.terminal.output import Output
 
 __all__ = ["policies", "rules", "schema"]

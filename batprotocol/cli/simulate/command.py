@@ -7,14 +7,8 @@ from typing import Any
 import click
 
 from batprotocol.cli.bridge.command import old_options
-from batprotocol.cli.parameters import (
-    complete_rule_set,
-    complete_scheduler,
-    old_protocol,
-    rule_set,
-    schema_option,
-    timeout_option,
-)
+from batprotocol.cli.completing import complete_old_protocol, complete_rule_set, complete_scheduler
+from batprotocol.cli.parameters import old_protocol, rule_set, schema_option, timeout_option
 
 __all__ = ["simulate"]
 
@@ -63,7 +57,8 @@ __all__ = ["simulate"]
     "--protocol",
     metavar="VERSION",
     callback=old_protocol,
-    help="With --endpoint: simulate for a scheduler of this older version: 1.0 to 4.2, or text-0 to text-3.",
+    shell_complete=complete_old_protocol,
+    help="With --endpoint: simulate for a scheduler of that older version: 1.0 to 4.2, or text-0 to text-3.",
 )
 @schema_option("With --endpoint: speak by")
 @old_options

@@ -8,7 +8,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from batprotocol.cli.parameters import completions
+from batprotocol.cli.completing import completions
+from batprotocol.cli.study.completing import complete_axis, complete_baseline, complete_only
 
 __all__ = ["metrics", "plot", "table"]
 
@@ -42,6 +43,7 @@ _only = click.option(
     metavar="AXIS=VALUE,...",
     multiple=True,
     callback=_wanted,
+    shell_complete=complete_only,
     help="Only these runs. Can be repeated, for several axes.",
 )
 _confidence = click.option(
@@ -73,8 +75,20 @@ def _size(context: click.Context, parameter: click.Parameter, given: str | None)
 
 @click.command()
 @_source
-@click.option("--rows", metavar="AXIS", default="scheduler", show_default=True, help="The axis of the rows.")
-@click.option("--columns", metavar="AXIS", help="The axis of the columns; without it, they are the metrics.")
+@click.option(
+    "--rows",
+    metavar="AXIS",
+    shell_complete=complete_axis,
+    default="scheduler",
+    show_default=True,
+    help="The axis of the rows.",
+)
+@click.option(
+    "--columns",
+    metavar="AXIS",
+    shell_complete=complete_axis,
+    help="The axis of the columns; without it, they are the metrics.",
+)
 @click.option(
     "--metric",
     "metrics",
@@ -86,7 +100,12 @@ def _size(context: click.Context, parameter: click.Parameter, given: str | None)
     help='The metric; "batproto study metrics" lists them, FILE.py:FUNCTION is one of your own. Without --columns, it '
     "can be repeated.",
 )
-@click.option("--baseline", metavar="VALUE", help="Show differences to this row, paired by seed and so on.")
+@click.option(
+    "--baseline",
+    metavar="VALUE",
+    shell_complete=complete_baseline,
+    help="Show differences to this row, paired by seed and so on.",
+)
 @_only
 @_confidence
 @_unit
@@ -128,10 +147,13 @@ def table(**options: Any) -> None:
     help="Lines with bands, boxes over runs, distributions of means, or of what jobs waited; lines with --x and boxes "
     "without it, if not given.",
 )
-@click.option("--x", metavar="AXIS", help="The axis to the right, or a metric such as offered_load.")
+@click.option(
+    "--x", metavar="AXIS", shell_complete=complete_axis, help="The axis to the right, or a metric such as offered_load."
+)
 @click.option(
     "--by",
     metavar="AXIS",
+    shell_complete=complete_axis,
     default="scheduler",
     show_default=True,
     help="The axis of which each value is a line or box.",
@@ -144,8 +166,15 @@ def table(**options: Any) -> None:
     shell_complete=_complete_metric,
     help="The metric of lines, boxes and means; FILE.py:FUNCTION is one of your own.",
 )
-@click.option("--baseline", metavar="VALUE", help="Draw differences to this line, paired by seed and so on.")
-@click.option("--panels", metavar="AXIS", help="Draw a panel for each value of this axis.")
+@click.option(
+    "--baseline",
+    metavar="VALUE",
+    shell_complete=complete_baseline,
+    help="Draw differences to this line, paired by seed and so on.",
+)
+@click.option(
+    "--panels", metavar="AXIS", shell_complete=complete_axis, help="Draw a panel for each value of this axis."
+)
 @click.option(
     "--of",
     type=click.Choice(["waiting_time", "turnaround_time", "slowdown", "bounded_slowdown"]),

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import click
 
-from batprotocol.cli.parameters import complete_file
+from batprotocol.cli.completing import complete_file
+from batprotocol.cli.study.completing import complete_only
 
 __all__ = ["list_runs", "merge", "run", "show"]
 
 _path = click.Path(readable=False, path_type=str)
 _only = click.option(
-    "--only", metavar="AXIS=VALUE,...", multiple=True, help="Only runs that are there on this axis. Can be repeated."
+    "--only",
+    metavar="AXIS=VALUE,...",
+    multiple=True,
+    shell_complete=complete_only,
+    help="Only runs that are there on this axis. Can be repeated.",
 )
 _store = click.option(
     "-s", "--store", metavar="DIR", type=_path, help="Where the runs are kept.  [default: NAME.runs beside STUDY]"

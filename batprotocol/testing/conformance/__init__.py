@@ -1,10 +1,10 @@
-"""Conformance: play Batsim against a decision component until it breaks a rule, and tell the smallest way to do so.
+"""Conformance: play Batsim against a decision component until it breaks a rule, and report the smallest example.
 
-`check` is for pytest, `find` for other programs; both are in `checking`. The way through it: `cases` are drawn and
-played by `searching`; in `playing`, the embedded Batsim meets the decision component, which is reached through a
-`talks` or, as a process, `programs` and `hosting`; the `report` counts what was in play, and `exports` writes it for
-CI servers. The rules of conformance, in `batprotocol.testing.rules`, add to those of the conversation.
-`improvising` makes up conversations without a decision component. It needs hypothesis (the extra `batprotocol[test]`).
+`check` is for pytest, `find` for other programs; both are in `checking`. `searching` draws `cases` and plays them. In
+`playing`, the embedded Batsim meets the decision component. `talks` connects to one in this process, `programs` and
+`hosting` to one that is a process. The `report` counts how often each rule was in play, and `exports` writes it for CI
+servers. The rules of conformance, in `batprotocol.testing.rules`, add to those of the conversation. `improvising` makes up conversations without a
+decision component. The package needs hypothesis (the extra `batprotocol[test]`).
 """
 
 try:

@@ -92,7 +92,7 @@ def _conversations(draw: DrawFn, inputs: SearchStrategy[Case], rules: str) -> li
 
 
 class _Improviser:
-    """A decision component that proposes at random, and does what its conversation lets pass without a remark."""
+    """A decision component that proposes events at random, and sends those that its conversation accepts."""
 
     def __init__(self, random: Random, rules: str, energy: bool) -> None:
         self._random = random

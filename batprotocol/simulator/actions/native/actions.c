@@ -153,23 +153,6 @@ sleep_for(Actions *self, PyObject *given)
     return PyLong_FromUnsignedLongLong(++self->next);
 }
 
-/* Whether a demand is of resources that are here. */
-int
-is_known(const Actions *self, const Demand *demand)
-{
-    for (int index = 0; index < demand->resources; index++) {
-        if (demand->resource[index] >= self->resource_count) {
-            return 0;
-        }
-    }
-    for (int index = 0; index < demand->computing; index++) {
-        if (demand->host[index] >= self->hosts) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
 PyDoc_STRVAR(work_doc, "work($self, demand, remains, /)\n--\n\n"
                        "Begin work of which `remains` of 1 is to be done, and return its number.");
 

@@ -34,6 +34,23 @@ new_demand(int resources, Py_ssize_t weights, int computing)
     return demand;
 }
 
+/* Whether a demand is of resources that exist. */
+int
+is_known(const Actions *self, const Demand *demand)
+{
+    for (int index = 0; index < demand->resources; index++) {
+        if (demand->resource[index] >= self->resource_count) {
+            return 0;
+        }
+    }
+    for (int index = 0; index < demand->computing; index++) {
+        if (demand->host[index] >= self->hosts) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 static void
 demand_dealloc(Demand *demand)
 {
