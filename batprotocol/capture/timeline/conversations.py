@@ -9,6 +9,8 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from functools import cache
+from operator import itemgetter
 from typing import Any, Final
 
 import msgspec
@@ -151,7 +153,7 @@ class _Reader:
             submitted=told.submitted,
             started=told.started,
             finished=told.rejected if told.rejected is not None else told.finished,
-            hosts=intervals_of(told.hosts, f"hosts of {told.job_id}") if not read_hosts(told.hosts).fault else (),
+            hosts=_hosts_of(told),
             state=told.state,
             requested=told.resource_request,
             walltime=told.walltime,
@@ -221,6 +223,16 @@ class _Probe:
         return [Series(name, "probe", times, values, unit=unit, lane=f"probe {name}", is_step=False)]
 
 
+def _hosts_of(job: ToldJob) -> tuple[tuple[int, int], ...]:
+    """The intervals of the hosts of a job; none if Batsim cannot read them."""
+    found = read_hosts(job.hosts)
+    if found.fault or not found.intervals:
+        return ()
+    if found.last >= MOST_HOSTS:
+        raise InputError(f"the numbers of hosts are below {MOST_HOSTS:,}, got {found.last}", f"hosts of {job.job_id}")
+    return found.intervals
+
+
 def _known(hosts: str) -> tuple[tuple[int, int], ...]:
     """The intervals of a host set; none if Batsim cannot read it."""
     found = read_hosts(hosts)
@@ -231,8 +243,13 @@ def _kind_of(message: Message) -> str:
     """The name of the event that tells most of a message."""
     if not message.events:
         return ""
-    telling = min(message.events, key=lambda event: _RANKS.get(type(event), len(_RANKS)))
-    return type(telling).__name__.removesuffix("Event")
+    return min([_rank(type(event)) for event in message.events], key=itemgetter(0))[1]
+
+
+@cache
+def _rank(kind: type) -> tuple[int, str]:
+    """How much an event of this type tells: the less, the more; and the name of the type."""
+    return _RANKS.get(kind, len(_RANKS)), kind.__name__.removesuffix("Event")
 
 
 def _jobs_of(message: Message) -> list[str]:
