@@ -20,7 +20,7 @@ from batprotocol.capture.entries import Entry
 from batprotocol.capture.jobs import JobBook, ToldJob
 from batprotocol.capture.timeline.messages import MOST_TEXTS, Messages
 from batprotocol.capture.timeline.switches import Power, Switches
-from batprotocol.capture.timeline.values import MOST_HOSTS, Series, TimelineData, TimelineJob, intervals_of
+from batprotocol.capture.timeline.values import MOST_HOSTS, Series, TimelineData, TimelineJob
 from batprotocol.conversation.hostsets import read_hosts
 from batprotocol.errors import InputError
 from batprotocol.model import Direction, Message

@@ -330,23 +330,44 @@ def tap(
 
 @click.command()
 @click.argument("run", metavar="RUN", type=_path)
-@click.option("--to", type=click.Choice(["perfetto", "jobs-csv", "events-csv", "parquet"]), required=True)
-@click.option("-o", "--output", "target", metavar="FILE", type=_path, help="The file; what is there is overwritten.")
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="FILE",
+    type=_path,
+    help="The file: .pftrace, .json, .csv or .parquet. An existing file is overwritten.",
+)
+@click.option(
+    "--rows",
+    type=click.Choice(["jobs", "events"]),
+    default="jobs",
+    show_default=True,
+    help="Write a row for each job, or a row for each event, into a .csv or .parquet.",
+)
+@click.option("--to", type=click.Choice(["perfetto", "jobs-csv", "events-csv", "parquet"]), hidden=True)
 @click.pass_context
-def export(context: click.Context, run: str, to: str, target: str | None) -> None:
-    """Write what is in a run for other programs.
+def export(context: click.Context, run: str, target: str | None, rows: Any, to: str | None) -> None:
+    """Write a run as a file for other programs. The ending of the file selects the format.
 
-    perfetto is a trace for https://ui.perfetto.dev: jobs on hosts, queue, probes and messages, in simulated time.
-    jobs-csv has a row for each job, in the words of Batsim's jobs.csv, and is that file where it was kept. events-csv
-    and parquet have a row for each event. Without --output, CSV goes to standard output.
+    \b
+    .pftrace  a trace for https://ui.perfetto.dev, in simulated time
+    .json     the same trace in Chrome's format, for Perfetto and others
+    .csv      a table of jobs, or of events
+    .parquet  likewise, for pandas, Polars, DuckDB and others
+
+    A trace shows jobs on hosts, the queue, probes and messages. A table of jobs has the columns of Batsim's jobs.csv; a
+    .csv is that file itself if the recording holds it. Without --output, CSV goes to standard output.
 
     \b
     Examples:
-      batproto export run.mcap --to perfetto -o run.pftrace
-      batproto export run.tar.xz --to jobs-csv | head
+      batproto export run.mcap -o run.pftrace
+      batproto export run.tar.xz -o jobs.csv
+      batproto export run.tar.xz --rows events -o events.parquet
+      batproto export run.tar.xz | head
     """
     from batprotocol.cli.captures import export as work
 
-    if target is None and not to.endswith("-csv"):
-        raise click.UsageError(f"{to} is not for reading: name a file with --output", context)
-    context.exit(work.write(run, to, target))
+    if target is None and to is not None and not to.endswith("-csv"):
+        raise click.UsageError(f"{to} does not go to a terminal: name a file with --output", context)
+    context.exit(work.write(run, target, rows=rows, to=to))
