@@ -36,9 +36,7 @@ def by_ending(path: str | os.PathLike[str], kinds: Mapping[str, _Kind]) -> _Kind
     if ending not in kinds:
         *before, last = kinds
         endings = f"{', '.join(before)} or {last}" if before else last
-        raise InputError(
-            f"the name of the file selects the format: expected a name that ends with {endings}, got {name!r}"
-        )
+        raise InputError(f"name a file that ends with {endings}, got {name!r}")
     return kinds[ending]
 
 

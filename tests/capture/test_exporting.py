@@ -176,8 +176,8 @@ def test_the_ending_of_the_file_selects_the_format(tmp_path: Path) -> None:
     assert written("events.parquet", "--rows", "events") == written("e.parquet", "--to", "parquet")
     assert written("jobs.parquet") != written("events.parquet", "--rows", "events")
     for name, options, reason in (
-        ("run.txt", (), "expected a name that ends with .pftrace, .json, .csv or .parquet, got"),
-        ("run", (), "expected a name that ends with .pftrace, .json, .csv or .parquet, got"),
+        ("run.txt", (), "name a file that ends with .pftrace, .json, .csv or .parquet, got"),
+        ("run", (), "name a file that ends with .pftrace, .json, .csv or .parquet, got"),
         ("run.csv", ("--to", "perfetto"), "the name of a file of perfetto ends with .pftrace or .json, got"),
     ):
         refused = run_here("export", run, "-o", str(tmp_path / name), *options)

@@ -57,7 +57,7 @@ def read_conversation(
     entries: Iterable[Entry],
     name: str,
     *,
-    most_texts: int = MOST_TEXTS,
+    most_texts: int | None = MOST_TEXTS,
     describe: Describe | None = None,
     hint: str = "",
 ) -> TimelineData:
@@ -66,7 +66,7 @@ def read_conversation(
     Args:
         entries: its messages, in their order.
         name: what to call the run.
-        most_texts: of how many messages, the first ones, the page keeps the texts.
+        most_texts: the page keeps the texts of that many messages, the first ones; None: of all.
         describe: what is shown of a message; its JSON unless given.
         hint: how to see the message `{number}` whose text the page does not keep.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from batprotocol.capture.exporting import FORMATS
 from batprotocol.capture.exporting import export as write_file
-from batprotocol.capture.exporting.formats import RowKind, format_of
+from batprotocol.capture.exporting.formats import RowKind
 from batprotocol.cli.named.runs import opened
 from batprotocol.cli.terminal.output import Output
 
@@ -38,12 +38,11 @@ def write(run: str, target: str | None, *, rows: RowKind, to: str | None) -> int
         rows: the rows of a table.
         to: the format, in place of that of the ending; None if it was not named.
     """
-    format = to or f"{rows}-csv" if target is None else format_of(target, rows, to)
     output = Output()
     with opened(run, from_its_beginning=False) as capture:
         if target is None:
             file = io.BufferedWriter(_Standard(output))
-            FORMATS[format](capture, file)
+            FORMATS[to or f"{rows}-csv"](capture, file)
             file.flush()
         else:
             write_file(capture, target, to, rows=rows)

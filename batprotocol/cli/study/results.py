@@ -8,7 +8,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from batprotocol.cli.parameters import completions
+from batprotocol.cli.parameters import completions, file_with_ending
 
 __all__ = ["metrics", "plot", "table"]
 
@@ -91,6 +91,14 @@ def _size(context: click.Context, parameter: click.Parameter, given: str | None)
 @_confidence
 @_unit
 @click.option("--holm", is_flag=True, help="Correct for the number of comparisons by Holm's method.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=_path,
+    callback=file_with_ending(".csv", ".md", ".tex", ".json", ".txt"),
+    help="Write the table to a file: .csv, .md, .tex, .json or .txt.",
+)
 @_form("csv", "Print CSV, a line for each cell.")
 @_form("markdown", "Print Markdown.")
 @_form("latex", "Print LaTeX, which needs booktabs.")
@@ -110,7 +118,7 @@ def table(**options: Any) -> None:
     \b
     Examples:
       batproto study table study.runs --columns load
-      batproto study table study.toml --columns load --baseline FCFS --latex
+      batproto study table study.toml --columns load --baseline FCFS -o table.tex
       batproto study table study.runs --metric mean_waiting_time --metric utilisation
       batproto study table study.runs --rows load --columns seed --only scheduler=easy
     """
