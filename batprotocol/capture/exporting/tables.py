@@ -12,7 +12,7 @@ from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from batprotocol.capture.exporting.run import Run
-from batprotocol.capture.jobs import ToldJob
+from batprotocol.capture.jobs import CapturedJob
 from batprotocol.errors import PackageMissing
 from batprotocol.model import FinalJobState
 from batprotocol.wire.json import text
@@ -89,7 +89,7 @@ def events_of(run: Run) -> Iterator[EventRow]:
                 )
 
 
-def job_rows(jobs: Iterable[ToldJob]) -> Iterator[dict[str, Any]]:
+def job_rows(jobs: Iterable[CapturedJob]) -> Iterator[dict[str, Any]]:
     """Jobs as the rows of Batsim's `jobs.csv`; what was never told is None.
 
     The times are those of the messages, see `batprotocol.capture.jobs`.

@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from batprotocol import model
 from batprotocol.capture.exporting.run import Run
-from batprotocol.capture.jobs import JobBook, ToldJob
+from batprotocol.capture.jobs import CapturedJob, JobBook
 from batprotocol.conversation.hostsets import read_hosts
 from batprotocol.model import Direction, Message
 from batprotocol.recording.moments import MOST, moment_of
@@ -99,7 +99,7 @@ class _Trace:
         self._probes: dict[str, int] = {}
         self._groups: list[_Lanes] = []
         self._width = 1
-        self._on: dict[str, tuple[ToldJob, list[tuple[int, int]]]] = {}
+        self._on: dict[str, tuple[CapturedJob, list[tuple[int, int]]]] = {}
         self._waiting: set[str] = set()
         self._shown: dict[int, float] = {}
 
@@ -127,7 +127,7 @@ class _Trace:
             ],
         )
 
-    def take(self, moment: int, message: Message, over: list[ToldJob], book: JobBook) -> None:
+    def take(self, moment: int, message: Message, over: list[CapturedJob], book: JobBook) -> None:
         """Draw the changes that a message brings."""
         for job in over:
             self._end(moment, job)
@@ -153,7 +153,7 @@ class _Trace:
             last = min(first + self._width, count) - 1
             self._groups.append(_Lanes(f"host {first}" if first == last else f"hosts {first}-{last}"))
 
-    def _start(self, job: ToldJob) -> None:
+    def _start(self, job: CapturedJob) -> None:
         self._waiting.discard(job.job_id)
         places = []
         touched: set[int] = set()
@@ -168,7 +168,7 @@ class _Trace:
             places.append((group, heapq.heappop(lanes.free)))
         self._on[job.job_id] = job, places
 
-    def _end(self, moment: int, job: ToldJob) -> None:
+    def _end(self, moment: int, job: CapturedJob) -> None:
         self._waiting.discard(job.job_id)
         _, places = self._on.pop(job.job_id, (job, []))
         start = moment_of(job.started)

@@ -17,7 +17,7 @@ import msgspec
 
 from batprotocol import model
 from batprotocol.capture.entries import Entry
-from batprotocol.capture.jobs import JobBook, ToldJob
+from batprotocol.capture.jobs import CapturedJob, JobBook
 from batprotocol.capture.timeline.messages import MOST_TEXTS, Messages
 from batprotocol.capture.timeline.switches import Power, Switches
 from batprotocol.capture.timeline.values import MOST_HOSTS, Series, TimelineData, TimelineJob
@@ -147,7 +147,7 @@ class _Reader:
             end=self._now,
         )
 
-    def _job(self, told: ToldJob) -> TimelineJob:
+    def _job(self, told: CapturedJob) -> TimelineJob:
         return TimelineJob(
             job_id=told.job_id,
             submitted=told.submitted,
@@ -223,7 +223,7 @@ class _Probe:
         return [Series(name, "probe", times, values, unit=unit, lane=f"probe {name}", is_step=False)]
 
 
-def _hosts_of(job: ToldJob) -> tuple[tuple[int, int], ...]:
+def _hosts_of(job: CapturedJob) -> tuple[tuple[int, int], ...]:
     """The intervals of the hosts of a job; none if Batsim cannot read them."""
     found = read_hosts(job.hosts)
     if found.fault or not found.intervals:

@@ -395,7 +395,12 @@ async function begin() {
   const runs = await Promise.all(packed.map((each, place) => readRun(place, each)));
   for (const each of packed) each.remove(); // the memory is needed no more
   const facts = document.getElementById("facts");
-  runs.forEach((run) => facts.append(element("span", {}, (runs.length > 1 ? `${run.name}: ` : "") + run.facts)));
+  for (const run of runs) {
+    const [text, hint] = run.facts.split(" (");
+    const line = element("span", {}, (runs.length > 1 ? `${run.name}: ` : "") + text);
+    if (hint) line.append(" ", element("span", { class: "hint" }, `(${hint}`));
+    facts.append(line);
+  }
   new Page(runs);
   loading.remove();
   requestAnimationFrame(() => {
