@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from sortedcontainers import SortedDict
 
 from batprotocol import model
-from batprotocol.conversation import Said
+from batprotocol.conversation import AnyMessage
 from batprotocol.conversation.hosts import sleeps_of
 from batprotocol.conversation.hostsets import HostCounts, describe, members, read_hosts
 from batprotocol.errors import DecodeError, shown
@@ -70,7 +70,7 @@ class Advice(NamedTuple):
         return f"{self.text} [{self.kind}]"
 
 
-def advise(messages: Iterable[Said], seconds: float = DEFAULT_SECONDS) -> list[Advice]:
+def advise(messages: Iterable[AnyMessage], seconds: float = DEFAULT_SECONDS) -> list[Advice]:
     """Give advice about a conversation that took place.
 
     Args:
@@ -202,7 +202,7 @@ class Adviser:
 
     # The current protocol
 
-    def feed(self, said: Said) -> None:
+    def feed(self, said: AnyMessage) -> None:
         """Take the next message of either side. After a message that cannot be read, all others are ignored.
 
         Args:

@@ -15,6 +15,7 @@ __all__ = [
     "advice_options",
     "any_rule_set",
     "expect_unicode",
+    "file_with_ending",
     "message_files",
     "old_protocol",
     "rule_set",
@@ -104,6 +105,28 @@ def old_protocol(context: click.Context, parameter: click.Parameter, name: str |
         return name if is_text(name) or version_of(name) else None
     except ValueError as error:
         raise click.BadParameter(f"{error}, or 'text-0' to 'text-3'.", context, parameter) from None
+
+
+def file_with_ending(*endings: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """A callback for files, one or several, whose names must end with one of these endings.
+
+    Args:
+        endings: the endings, such as `.csv`.
+    """
+
+    def check(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+        from batprotocol.errors import InputError
+        from batprotocol.writing import by_ending
+
+        for path in value if isinstance(value, tuple) else (value,):
+            try:
+                if path is not None:
+                    by_ending(path, dict.fromkeys(endings))
+            except InputError as error:
+                raise click.BadParameter(f"{error}.", context, parameter) from None
+        return value
+
+    return check
 
 
 def seconds(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:

@@ -54,7 +54,7 @@ main()
         (["rules", "task.open"], 0, "task.open"),
         (["dump", str(GOLDEN)], 0, "ExecuteJobEvent"),
         (["fast", "--help"], 0, "check"),
-        (["timeline", str(RUN), "--png", "run.png"], 1, "pip install 'batprotocol[plots]'"),
+        (["timeline", str(RUN), "-o", "run.pdf"], 1, "pip install 'batprotocol[plots]'"),
         (["grid", "--help"], 0, "simulate"),
         (["study", "--help"], 0, "table"),
         (["study", "metrics"], 0, "mean_bounded_slowdown"),

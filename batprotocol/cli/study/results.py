@@ -10,6 +10,7 @@ from click.shell_completion import CompletionItem
 
 from batprotocol.cli.completing import completions
 from batprotocol.cli.study.completing import complete_axis, complete_baseline, complete_only
+from batprotocol.cli.parameters import file_with_ending
 
 __all__ = ["metrics", "plot", "table"]
 
@@ -110,6 +111,14 @@ def _size(context: click.Context, parameter: click.Parameter, given: str | None)
 @_confidence
 @_unit
 @click.option("--holm", is_flag=True, help="Correct for the number of comparisons by Holm's method.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=_path,
+    callback=file_with_ending(".csv", ".md", ".tex", ".json", ".txt"),
+    help="Write the table to a file: .csv, .md, .tex, .json or .txt.",
+)
 @_form("csv", "Print CSV, a line for each cell.")
 @_form("markdown", "Print Markdown.")
 @_form("latex", "Print LaTeX, which needs booktabs.")
@@ -129,7 +138,7 @@ def table(**options: Any) -> None:
     \b
     Examples:
       batproto study table study.runs --columns load
-      batproto study table study.toml --columns load --baseline FCFS --latex
+      batproto study table study.toml --columns load --baseline FCFS -o table.tex
       batproto study table study.runs --metric mean_waiting_time --metric utilisation
       batproto study table study.runs --rows load --columns seed --only scheduler=easy
     """

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from batprotocol.capture.entries import Entry
-from batprotocol.capture.jobs import ToldJob, host_count, jobs_of
+from batprotocol.capture.jobs import CapturedJob, host_count, jobs_of
 from batprotocol.capture.timeline import TimelineJob
 from batprotocol.model import Direction, FinalJobState, Message, SimulationBeginsEvent
 from batprotocol.simulator import JobRow
@@ -54,7 +54,7 @@ def of_messages(run: Iterable[Entry]) -> ToldRows:
     return ToldRows(rows, len(jobs) - len(rows), hosts)
 
 
-def _of_message(job: ToldJob) -> JobRow | None:
+def _of_message(job: CapturedJob) -> JobRow | None:
     state, submitted, started, finished = job.state, job.submitted, job.started, job.finished
     if state is None or submitted is None:
         return None
@@ -119,9 +119,9 @@ def _written(seconds: float) -> float:
     return float(f"{seconds:f}")
 
 
-def as_told(row: JobRow) -> ToldJob:
+def as_told(row: JobRow) -> CapturedJob:
     """A row, as messages would tell of its job."""
-    return ToldJob(
+    return CapturedJob(
         job_id=f"{row.workload_name}!{row.job_id}",
         submitted=row.submission_time,
         profile_id=row.profile,
