@@ -20,13 +20,13 @@ WITHOUT_ENGINE = True
 
 def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(docs, "_NEEDED", ("json", "no_such_theme"))
-    with pytest.raises(SystemExit, match=r"^there is no no_such_theme here: pip install -e '\.\[docs\]'$"):
+    with pytest.raises(SystemExit, match=r"^no_such_theme is not installed: pip install -e '\.\[docs\]'$"):
         docs.main([])
 
 
 def test_nothing_of_others_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "html").mkdir()
-    with pytest.raises(SystemExit, match="is not empty, and holds no handbook"):
+    with pytest.raises(SystemExit, match="is not empty, and is not a handbook"):
         docs.emptied(tmp_path, fresh=True)
     assert (tmp_path / "html").exists()
     (tmp_path / "file").touch()
