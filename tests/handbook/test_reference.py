@@ -175,7 +175,7 @@ def test_signatures_can_be_read() -> None:
     assert shown(Metrics, metrics) == "(*, own: ~collections.abc.Mapping[str, float]={}, tau: float)"
     triggered = "(metrics: Metrics = <Metrics.Power: 3>, *, accumulation: Strategy = _NO_ACCUMULATION)"
     assert shown(MessageBuilder.add_create_probe, triggered) == (
-        "(metrics: Metrics=Metrics.Power, *, accumulation: Strategy=NoAccumulation())"
+        "(metrics: Metrics=Metrics.Power, *, accumulation: Strategy=NoProbeDataAccumulation())"
     )
 
 

@@ -50,23 +50,15 @@ def signature(
 
 @cache
 def _aliases() -> Mapping[str, str]:
-    """What autodoc makes of each alias of several types, the longest first, with what the alias is called."""
+    """The public aliases of more than two types, by what autodoc makes of them, the longest first."""
     from sphinx.util.typing import stringify_annotation
 
-    return {stringify_annotation(thing, "smart"): f"~{name}" for name, thing in _unions().items()}
-
-
-@cache
-def _unions() -> Mapping[str, Any]:
-    """The public aliases of more than two types by their whole names, the longest types first."""
-    from sphinx.util.typing import stringify_annotation
-
-    found: dict[str, tuple[str, Any]] = {}
-    for room, name in api.homes():
-        thing = getattr(importlib.import_module(room), name)
+    found: dict[str, str] = {}
+    for module, name in api.homes():
+        thing = getattr(importlib.import_module(module), name)
         if get_origin(thing) in (Union, UnionType) and len(get_args(thing)) > 2:
-            found.setdefault(stringify_annotation(thing, "smart"), (f"{room}.{name}", thing))
-    return dict(found[written] for written in sorted(found, key=len, reverse=True))
+            found.setdefault(stringify_annotation(thing, "smart"), f"~{module}.{name}")
+    return dict(sorted(found.items(), key=lambda item: -len(item[0])))
 
 
 def _readable(arguments: str, thing: object) -> str:
@@ -74,7 +66,7 @@ def _readable(arguments: str, thing: object) -> str:
     text = _ENUM.sub(r"\1", arguments).replace(_FACTORY, "__factory__")
     try:
         function = ast.parse(f"def f{text}: ...").body[0]
-        given = inspect.signature(thing).parameters  # type: ignore[arg-type]
+        given = _defaults(thing)
     except (SyntaxError, TypeError, ValueError):
         return arguments
     assert isinstance(function, ast.FunctionDef)
@@ -91,10 +83,21 @@ def _readable(arguments: str, thing: object) -> str:
             continue
         if shown == "__factory__":
             factory: Any = getattr(fields.get(argument.arg), "default_factory", None)
-            where[place] = ast.parse(_default(factory(), shown) if isinstance(factory, type) else "...").body[0].value  # type: ignore[attr-defined]
+            where[place] = ast.parse(_default(factory()) if isinstance(factory, type) else "...").body[0].value  # type: ignore[attr-defined]
         elif _UNREADABLE.search(shown) and argument.arg in given:
-            where[place] = ast.parse(_default(given[argument.arg].default, shown)).body[0].value  # type: ignore[attr-defined]
+            where[place] = ast.parse(_default(given[argument.arg])).body[0].value  # type: ignore[attr-defined]
     return f"({ast.unparse(written)})"
+
+
+def _defaults(thing: Any) -> Mapping[str, object]:
+    """The defaults of a function or a class. autodoc puts its own texts in place of them into signatures."""
+    thing = getattr(thing, "__func__", thing)
+    function = getattr(thing, "__init__", None) if isinstance(thing, type) else thing
+    if not inspect.isfunction(function):
+        return {name: each.default for name, each in inspect.signature(thing).parameters.items()}
+    code, values = function.__code__, function.__defaults__ or ()
+    names = code.co_varnames[: code.co_argcount]
+    return {**dict(zip(names[len(names) - len(values) :], values, strict=True)), **(function.__kwdefaults__ or {})}
 
 
 def _fields(thing: object) -> Sequence[Any]:
@@ -104,7 +107,7 @@ def _fields(thing: object) -> Sequence[Any]:
     return msgspec.structs.fields(thing) if hasattr(thing, "__struct_fields__") else ()  # type: ignore[arg-type]
 
 
-def _default(value: object, written: str) -> str:
+def _default(value: object) -> str:
     """A default as one would write it."""
     if isinstance(value, enum.Enum):
         return f"{type(value).__name__}.{value.name}"
@@ -126,20 +129,15 @@ def properties(app: Sphinx, document: nodes.document) -> None:
     """
     from sphinx import addnodes
     from sphinx.domains.python._annotations import _parse_annotation
-    from sphinx.util.typing import stringify_annotation
 
-    short = {stringify_annotation(thing, "smart").replace("~", ""): f"~{name}" for name, thing in _unions().items()}
-    unqualified = {_last_parts(written): alias for written, alias in short.items()}
-    for node in list(document.findall(addnodes.desc_annotation)):
-        text = node.astext()
-        if not text.startswith(": ") or text.count("|") < 2:
-            continue
-        for written, alias in unqualified.items():
-            text = text.replace(written, alias)
-        if text != node.astext():
+    def written(node: nodes.Node) -> str:
+        return str(node["reftarget"]) if isinstance(node, addnodes.pending_xref) else node.astext()
+
+    for node in document.findall(addnodes.desc_annotation):
+        before = "".join(map(written, node.children))
+        after = before
+        for union, alias in _aliases().items():
+            after = after.replace(union.replace("~", ""), alias.replace("~", ""))
+        if after != before and before.startswith(": "):
             node.clear()
-            node.extend([nodes.Text(": "), *_parse_annotation(text[2:], app.env)])
-
-
-def _last_parts(text: str) -> str:
-    return re.sub(r"[\w.]*\.(\w+)", r"\1", text)
+            node.extend([nodes.Text(": "), *_parse_annotation(after[2:], app.env)])
