@@ -17,6 +17,7 @@ from batprotocol.capture.exporting.run import Run
 from batprotocol.capture.jobs import JobBook, ToldJob
 from batprotocol.conversation.hostsets import read_hosts
 from batprotocol.errors import PackageMissing
+from batprotocol.extras import installing
 from batprotocol.model import Direction, Message
 from batprotocol.recording.moments import MOST, moment_of
 
@@ -24,7 +25,7 @@ try:
     from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackEvent
     from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
 except ImportError:
-    raise PackageMissing("Perfetto needs the package perfetto: pip install 'batprotocol[capture]'") from None
+    raise PackageMissing(f"Perfetto needs the package perfetto: {installing('capture')}") from None
 
 __all__ = ["GROUPS", "write_trace"]
 

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 from batprotocol.capture.exporting.run import Run
 from batprotocol.capture.jobs import ToldJob
 from batprotocol.errors import PackageMissing
+from batprotocol.extras import installing
 from batprotocol.model import FinalJobState
 from batprotocol.wire.json import text
 from batprotocol.wire.tree import from_message
@@ -145,7 +146,7 @@ def write_parquet(run: Run, file: IO[bytes]) -> None:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise PackageMissing("Parquet needs the package pyarrow: pip install 'batprotocol[tables]'") from None
+        raise PackageMissing(f"Parquet needs the package pyarrow: {installing('tables')}") from None
     schema = pyarrow.schema(
         [
             ("message", pyarrow.int64()),

@@ -65,7 +65,7 @@ class Timeline:
         Raises:
             InputError: the suffix is another one.
             OSError: it cannot be written.
-            PackageMissing: a figure is wanted, and matplotlib is not installed: `pip install 'batprotocol[plots]'`.
+            PackageMissing: a figure is wanted, and matplotlib is not installed.
         """
         suffix = Path(path).suffix.lower()
         if suffix in (".html", ".htm"):

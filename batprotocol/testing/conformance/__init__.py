@@ -4,14 +4,17 @@
 played by `searching`; in `playing`, the embedded Batsim meets the decision component, which is reached through a
 `talks` or, as a process, `programs` and `hosting`; the `report` counts what was in play, and `exports` writes it for
 CI servers. The `rules` of conformance add to those of the conversation. `improvising` makes up conversations without
-a decision component. It needs hypothesis (the extra `batprotocol[test]`).
+a decision component. It needs hypothesis, a package of the extra `test`.
 """
+
+from batprotocol.errors import PackageMissing
+from batprotocol.extras import installing
 
 try:
     import hypothesis as _hypothesis  # noqa: F401  # all below need it
 except ImportError as error:
-    raise ImportError(
-        "batprotocol.testing.conformance needs hypothesis, which the extra `test` has: pip install 'batprotocol[test]'"
+    raise PackageMissing(
+        f"batprotocol.testing.conformance needs the package hypothesis: {installing('test', 'hypothesis', 'pytest')}"
     ) from error
 
 from batprotocol.testing.conformance.cases import STAGES, Case, cases
