@@ -37,6 +37,7 @@ def test_all_files_have_their_names_above_them() -> None:
         shown += len(files)
     assert shown > 10
 
+
 def test_no_page_installs_what_pip_does_not_find() -> None:
     """`pip install 'batprotocol[...]'` finds nothing without a release; with `@ git+URL`, it does."""
     for page in [ROOT / "README.md", *DOCS.rglob("*.md")]:
