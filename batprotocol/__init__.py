@@ -7,26 +7,25 @@
 >>> decode(message.to_binary()) == message
 True
 
-The values (`batprotocol.model`) carry the names of the schema; `Message` reads and writes both formats; `decode` finds
-out which one it is given; `MessageBuilder` makes replies; `batprotocol.wire` has the rest of the wire. The classes that
-flatc makes of the schema are `batprotocol.fb`.
+The values (`batprotocol.model`) have the names of the schema. `Message` reads and writes both formats, `decode` detects
+the format of bytes, and `MessageBuilder` makes replies. `batprotocol.wire` has the other parts of the wire, and
+`batprotocol.fb` the classes that flatc makes of the schema.
 
-The rooms, from the ground up: `model`, `hosts` (what is free, to take from and give back to), `wire`, `builder`,
-`conversation` (what may be said when, on the `rules` that all protocols share), `files`, `tables` and `writing`,
-`recording`, `sockets`, `signals`, `methods` and `importing` (what all that runs schedulers has in common), `schemas`
-(those of other ages, on `reflection`, which reads them), `engines` (where things run), then `edc` (running a decision
-component), `simulator` (an embedded Batsim), `legacy` (the older protocols, and a bridge), `capture` (what was
-recorded) and `fast` (FaST's schedulers, nodes and agents over MQTT), `campaigns` (CiGri's metascheduler), `policies`
-(ready schedulers), `studies` (many simulations, compared), `gym` (environments to learn in), `testing` and `cli`, the
-command; `errors` is for all of them, `distributions` for what is measured, `steps` for what is compiled, and
-`deprecation` for old names.
-docs/explanation/architecture.md shows them drawn.
+The packages and modules, from the lowest layer up: `model`, `hosts` (sets of free hosts), `wire`, `builder`,
+`conversation` (the rules of the protocol, on `rules`, which all protocols share), `files`, `tables` and `writing`,
+`recording`, `sockets`, `signals`, `methods` and `importing` (the common parts of all modules that run schedulers),
+`schemas` (other ages of the schema, on `reflection`, which reads them), `engines` (where runs execute), `edc` (running
+a decision component), `simulator` (an embedded Batsim), `legacy` (the older protocols, and a bridge), `capture`
+(recorded conversations), `fast` (FaST's schedulers, nodes and agents over MQTT), `campaigns` (CiGri's metascheduler),
+`policies` (built-in policies), `studies` (many simulations, compared), `gym` (environments to learn in), `testing`, and
+`cli`, the command. All of them use `errors`; `extras` names the packages to install, `distributions` is for measuring,
+`steps` for compiled code, and `deprecation` for old names. docs/explanation/architecture.md shows the layers.
 """
 
 import os as _os
 
-# In a source tree the compiled schema (batprotocol.fb, batprotocol._schema) stands beside the package, in generated/;
-# an installed package holds it inside.
+# In a source tree, the compiled schema (batprotocol.fb, batprotocol._schema) is beside the package, in generated/.
+# In an installed package, it is inside.
 if not _os.path.isdir(_os.path.join(__path__[0], "_schema")):
     __path__.append(_os.path.join(_os.path.dirname(__path__[0]), "generated"))
 

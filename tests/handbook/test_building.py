@@ -49,9 +49,9 @@ def test_a_misspelt_marker_is_no_comment(line: str) -> None:
 
 
 def test_what_cannot_be_generated_is_told() -> None:
-    with pytest.raises(ValueError, match=r"^nothing is called 'evnt' that can be generated, only event,"):
+    with pytest.raises(ValueError, match=r"^no part is called 'evnt'; use one of event,"):
         pages.completed("page", "<!-- generated: evnt -->")
-    with pytest.raises(ValueError, match=r"^nothing can be made of 'rules tody': KeyError: 'tody'$"):
+    with pytest.raises(ValueError, match=r"^'rules tody' cannot be generated: KeyError: 'tody'$"):
         pages.completed("page", "<!-- generated: rules tody -->")
 
 

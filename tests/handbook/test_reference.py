@@ -100,6 +100,7 @@ INNER = {
     "cli",
     "deprecation",
     "engines",
+    "extras",
     "fb",
     "generated",
     "importing",

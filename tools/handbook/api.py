@@ -284,9 +284,9 @@ Place = tuple[str, str]
 def place(environment: BuildEnvironment, text: str, page: str) -> Place | None:
     """Where inline code on a page leads: `read_workload()`, `Scheduler.decide`, `wire.decode`, `batprotocol.wire`...
 
-    If several things have one name, it means the one on that page, or else one of today's protocol; if several of these
-    have it, the class that is nearest to the top: `Hosts` is not `gym.Hosts`. A name in small letters is a function or
-    a method; a plain word, such as `check`, is only one of that page.
+    If several things have one name, it means the one on that page, or else one of Batsim 5's protocol; if several of
+    these have it, the class that is nearest to the top: `Hosts` is not `gym.Hosts`. A name in small letters is a
+    function or a method; a plain word, such as `check`, is only one of that page.
     """
     name = text.removesuffix("()")
     found = _places(environment).get(name, ())

@@ -25,11 +25,11 @@ _SKIPPED: Final = {"script", "style", "svg", "button", "label", "template"}
 _ENDING: Final = {"p", "li", "dd", "dt", "pre", "tr", "h1", "h2", "h3", "h4", "div", "figcaption"}
 """Elements that end a sentence."""
 _BETWEEN: Final = " · "
-"""What is between the cells of a row."""
+"""The text between the cells of a row."""
 _HEADS: Final = re.compile(r"h[1-6]$")
 
 Section = tuple[str, str, str]
-"""An anchor ("" for the beginning of the page), a title, and the text behind it until the next one."""
+"""An anchor ("" for the beginning of the page), a title, and the text until the next section."""
 
 
 def own(app: Sphinx) -> None:
