@@ -13,7 +13,7 @@ makes from the schema are `batprotocol.fb`.
 
 The packages and modules, from the lowest layer to the highest:
 
-- `errors`, `rules`, `distributions`, `steps` (for compiled modules), `deprecation` (old names), `reflection` (schemas);
+- `errors`, `extras` (packages to install), `rules`, `distributions`, `steps` (for compiled modules), `deprecation` (old names), `reflection` (schemas);
 - `model` (values), `hosts` (sets of free hosts), `wire` (bytes), `builder`, `conversation` (the rules), `advice`;
 - `files`, `tables`, `writing`, `recording`, `sockets`, `signals`, `methods`, `importing`, `schemas` (other versions of
   the schema), `engines` (places where programs run);
@@ -28,8 +28,8 @@ docs/explanation/architecture.md has a picture of the layers.
 
 import os as _os
 
-# In a source tree the compiled schema (batprotocol.fb, batprotocol._schema) stands beside the package, in generated/;
-# an installed package holds it inside.
+# In a source tree, the compiled schema (batprotocol.fb, batprotocol._schema) is beside the package, in generated/.
+# In an installed package, it is inside.
 if not _os.path.isdir(_os.path.join(__path__[0], "_schema")):
     __path__.append(_os.path.join(_os.path.dirname(__path__[0]), "generated"))
 

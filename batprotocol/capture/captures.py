@@ -72,7 +72,7 @@ class Capture:
 
     Raises:
         CaptureError: it is none, or nothing in it can be read.
-        PackageMissing: it is a `.mcap`, and the package `mcap` is not installed: `pip install 'batprotocol[capture]'`.
+        PackageMissing: it is a `.mcap`, and the package `mcap` is not installed.
         OSError: it cannot be opened.
 
     It is read lazily, as often as somebody iterates, and only one message at a time is in memory. Use it in a `with`,

@@ -16,6 +16,7 @@ from typing import Any, Final
 from batprotocol.engines.child import Child
 from batprotocol.engines.interface import Ended
 from batprotocol.errors import ClusterError, PackageMissing
+from batprotocol.extras import installing
 
 __all__ = ["FAULTS", "DaskEngine", "connect", "missing"]
 
@@ -28,7 +29,7 @@ _BATCH: Final = 256
 
 def missing(error: ImportError) -> str:
     """The message if `distributed` cannot be imported."""
-    return f"it needs {error.name}: pip install 'batprotocol[dask]'"
+    return f"it needs {error.name}: {installing('dask')}"
 
 
 def connect(address: str, timeout: float, prepare: Callable[[Any], None] = lambda client: None) -> Any:

@@ -10,11 +10,12 @@ decide, and tells what there is (`observations`), what it is worth (`rewards`) a
 from __future__ import annotations
 
 from batprotocol.errors import PackageMissing
+from batprotocol.extras import installing
 
 try:
     import gymnasium as _gymnasium
 except ImportError as error:
-    raise PackageMissing(f"environments need the package {error.name}: pip install 'batprotocol[gym]'") from None
+    raise PackageMissing(f"environments need the package {error.name}: {installing('gym')}") from None
 
 from batprotocol.gym.environment import Environment, Snapshot
 from batprotocol.gym.environments import Backfill, Batch, Hosts, Policies, Power

@@ -24,6 +24,7 @@ FLOORS = {
     "deprecation": 0,
     "distributions": 0,
     "errors": 0,
+    "extras": 0,
     "rules": 0,
     "steps": 0,
     "_schema": 0.5,

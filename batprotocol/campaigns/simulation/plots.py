@@ -12,6 +12,7 @@ from typing import Any
 from batprotocol.campaigns.simulation.report import GridReport, Regulation
 from batprotocol.campaigns.simulation.usage import UsagePoint
 from batprotocol.errors import PackageMissing
+from batprotocol.extras import installing
 from batprotocol.files import naming
 
 __all__ = ["FORMATS", "draw", "write_plots"]
@@ -62,7 +63,7 @@ def draw(report: GridReport, usage: Mapping[str, Sequence[UsagePoint]], regulati
     try:
         import matplotlib
     except ImportError:
-        raise PackageMissing("plots need the package matplotlib: pip install 'batprotocol[plots]'") from None
+        raise PackageMissing(f"plots need the package matplotlib: {installing('plots')}") from None
     matplotlib.use("agg")
     from matplotlib import pyplot
 

@@ -7,13 +7,14 @@ from typing import IO, Final
 from batprotocol.capture.exporting.run import Run
 from batprotocol.capture.exporting.traces import Notes, trace
 from batprotocol.errors import PackageMissing
+from batprotocol.extras import installing
 
 try:
     from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackEvent
     from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
 except ImportError:
     raise PackageMissing(
-        "a .pftrace needs the package perfetto, a .json does not: pip install 'batprotocol[capture]'"
+        f"a .pftrace needs the package perfetto, a .json does not: {installing('capture')}"
     ) from None
 
 __all__ = ["write_perfetto"]

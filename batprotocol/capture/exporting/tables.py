@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 from batprotocol.capture.exporting.run import Run
 from batprotocol.capture.jobs import CapturedJob
 from batprotocol.errors import PackageMissing
+from batprotocol.extras import installing
 from batprotocol.model import FinalJobState
 from batprotocol.wire.json import text
 from batprotocol.wire.tree import from_message
@@ -175,7 +176,7 @@ def _write_parquet(file: IO[bytes], columns: Sequence[tuple[str, str]], rows: It
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise PackageMissing("Parquet needs the package pyarrow: pip install 'batprotocol[tables]'") from None
+        raise PackageMissing(f"Parquet needs the package pyarrow: {installing('tables')}") from None
     special = {
         "dictionary": pyarrow.dictionary(pyarrow.int8(), pyarrow.string()),
         "time": pyarrow.timestamp("ns", "UTC"),

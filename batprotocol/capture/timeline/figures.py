@@ -19,6 +19,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from batprotocol.capture.timeline.packing import all_series, size, state_number
 from batprotocol.capture.timeline.values import Series, TimelineData, TimelineJob
 from batprotocol.errors import InputError, PackageMissing
+from batprotocol.extras import installing
 from batprotocol.writing import whole
 
 __all__ = ["COLOURINGS", "Colouring", "draw", "save_figure"]
@@ -81,7 +82,7 @@ def draw(runs: Sequence[TimelineData], colour: Colouring) -> Any:
         import matplotlib
     except ImportError:
         raise PackageMissing(
-            "figures (.pdf, .svg, .png) need the package matplotlib: pip install 'batprotocol[plots]'"
+            f"figures (.pdf, .svg, .png) need the package matplotlib: {installing('plots')}"
         ) from None
     from matplotlib.figure import Figure
 

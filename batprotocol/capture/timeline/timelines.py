@@ -74,7 +74,7 @@ class Timeline:
         Raises:
             InputError: the file has another ending.
             OSError: it cannot be written.
-            PackageMissing: a figure is wanted, and matplotlib is not installed: `pip install 'batprotocol[plots]'`.
+            PackageMissing: a figure is wanted, and matplotlib is not installed.
         """
         if kind_of(path) == "page":
             with whole(path) as file:

@@ -18,6 +18,7 @@ from batprotocol.campaigns.text.times import age
 from batprotocol.cli.inputs.texts import read_text
 from batprotocol.cli.terminal.output import Output
 from batprotocol.errors import InputError, PackageMissing, StoreError, printable
+from batprotocol.extras import installing
 
 if TYPE_CHECKING:
     from batprotocol.campaigns.store import Store, Where
@@ -33,7 +34,7 @@ def opened(url: str) -> Iterator[Store]:
     try:
         from batprotocol.campaigns.store import Store
     except ImportError as error:
-        raise PackageMissing(f"campaigns need the package {error.name}: pip install 'batprotocol[campaigns]'") from None
+        raise PackageMissing(f"campaigns need the package {error.name}: {installing('campaigns')}") from None
     store = Store(url)
     try:
         yield store

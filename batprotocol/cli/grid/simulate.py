@@ -15,6 +15,7 @@ from batprotocol.cli.grid.run import settings_of
 from batprotocol.cli.inputs.texts import read_text
 from batprotocol.cli.terminal.output import Output, ProgressBar
 from batprotocol.errors import PackageMissing
+from batprotocol.extras import installing
 from batprotocol.files import naming
 from batprotocol.simulator import EXAMPLE_PLATFORM, Platform, read_platform, read_workload
 
@@ -38,12 +39,12 @@ def simulate(
         from batprotocol.campaigns.simulation import GridScheduler
         from batprotocol.campaigns.simulation.report import Regulation, regulation_of, report_of
     except ImportError as error:
-        raise PackageMissing(f"campaigns need the package {error.name}: pip install 'batprotocol[campaigns]'") from None
+        raise PackageMissing(f"campaigns need the package {error.name}: {installing('campaigns')}") from None
     from batprotocol.simulator import simulate as run
 
     logging.basicConfig(level=logging.ERROR)
     if output is not None and find_spec("matplotlib") is None:
-        raise PackageMissing("plots need the package matplotlib: pip install 'batprotocol[plots]'")
+        raise PackageMissing(f"plots need the package matplotlib: {installing('plots')}")
     printed, given = Output(), settings_of(settings)
     plan, own, size = _inputs(path, given, settings, load=load, length=length, jobs=jobs)
     hosts = read_platform(platform) if platform is not None else Platform.homogeneous(size)

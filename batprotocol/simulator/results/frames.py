@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from batprotocol.errors import PackageMissing
+from batprotocol.extras import installing
 from batprotocol.simulator.results.observing import JobRow
 
 if TYPE_CHECKING:
@@ -90,11 +91,9 @@ def arrow_table(columns: Mapping[str, Sequence[Any]], kinds: Mapping[str, Kind])
     return found
 
 
-_INSTALLS: Final = {"pyarrow": "'batprotocol[tables]'"}
-
-
 def _package(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise PackageMissing(f"this needs the package {name}: pip install {_INSTALLS.get(name, name)}") from None
+        how = installing("tables") if name == "pyarrow" else f"pip install {name}"
+        raise PackageMissing(f"this needs the package {name}: {how}") from None

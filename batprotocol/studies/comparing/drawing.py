@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from batprotocol.errors import InputError, PackageMissing, shown
+from batprotocol.extras import installing
 
 if TYPE_CHECKING:
     from batprotocol.studies.comparing.figures import Plot
@@ -15,18 +16,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HATCHES",
-    "MISSING",
     "MOST_TICKS",
     "Look",
     "canvas",
     "expect_results",
     "finish",
     "looks",
+    "missing",
     "name_places",
     "panels_of",
 ]
 
-MISSING: Final = "plots need the package matplotlib: pip install 'batprotocol[plots]'"
 HATCHES: Final = ("", "//", "\\\\", "..", "xx", "--", "++", "oo")
 MOST_TICKS: Final = 10
 _COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
@@ -65,6 +65,11 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
             raise InputError(f"expected a width and a height in inches, in (0, 100], got {shown(self.size)}")
 
 
+def missing() -> PackageMissing:
+    """The error where matplotlib is not installed."""
+    return PackageMissing(f"plots need the package matplotlib: {installing('plots')}")
+
+
 def expect_results(results: list[ResultRow]) -> list[ResultRow]:
     """At least one row.
 
@@ -88,7 +93,7 @@ def canvas(look: Look, panels: int = 1) -> tuple[Plot, list[Any]]:
 
         from batprotocol.studies.comparing.figures import SIZE, STYLE, Plot
     except ImportError:
-        raise PackageMissing(MISSING) from None
+        raise missing() from None
     if panels > _MOST_PANELS:
         raise InputError(f"{panels} panels are too many to read: at most {_MOST_PANELS}")
     across = min(panels, _ACROSS)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
-from batprotocol.errors import InputError, PackageMissing, shown
+from batprotocol.errors import InputError, shown
 from batprotocol.files import naming
 from batprotocol.simulator import Metric
 from batprotocol.studies.comparing.bootstrap import CONFIDENCE, interval, means_of
@@ -20,13 +20,13 @@ from batprotocol.studies.comparing.captions import notes_of, runs_sentence
 from batprotocol.studies.comparing.cells import DRAWS, Groups, draws_of
 from batprotocol.studies.comparing.drawing import (
     HATCHES,
-    MISSING,
     MOST_TICKS,
     Look,
     canvas,
     expect_results,
     finish,
     looks,
+    missing,
     name_places,
     panels_of,
 )
@@ -430,5 +430,5 @@ def expect_plots(path: str | os.PathLike[str]) -> str:
     if format not in FORMATS:
         raise InputError(f"expected a name that ends in .{', .'.join(FORMATS)}, got {shown(name)}")
     if find_spec("matplotlib") is None:
-        raise PackageMissing(MISSING)
+        raise missing()
     return format

@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol.errors import PackageMissing, StudyError
+from batprotocol.extras import installing
 from batprotocol.model import FinalJobState
 from batprotocol.simulator.results import JobRow, read_jobs
 from batprotocol.simulator.results.frames import JOB_KINDS
@@ -147,7 +148,7 @@ def _reader(path: str) -> Any:
     try:
         import pyarrow.parquet
     except ImportError as error:
-        raise PackageMissing(f"{path} needs pyarrow: pip install 'batprotocol[tables]'", name=error.name) from None
+        raise PackageMissing(f"{path} needs pyarrow: {installing('tables')}", name=error.name) from None
     return pyarrow.parquet
 
 

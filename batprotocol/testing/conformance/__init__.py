@@ -7,11 +7,14 @@ servers. The rules of conformance, in `batprotocol.testing.rules`, add to those 
 decision component. The package needs hypothesis (the extra `batprotocol[test]`).
 """
 
+from batprotocol.errors import PackageMissing
+from batprotocol.extras import installing
+
 try:
     import hypothesis as _hypothesis  # noqa: F401  # all below need it
 except ImportError as error:
-    raise ImportError(
-        "batprotocol.testing.conformance needs hypothesis, which the extra `test` has: pip install 'batprotocol[test]'"
+    raise PackageMissing(
+        f"batprotocol.testing.conformance needs the package hypothesis: {installing('test', 'hypothesis', 'pytest')}"
     ) from error
 
 from batprotocol.testing.conformance.cases import STAGES, Case, cases

@@ -24,12 +24,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from batprotocol import model
+from batprotocol.errors import PackageMissing
+from batprotocol.extras import installing
 
 try:
     from hypothesis.strategies import SearchStrategy
 except ImportError as error:
-    raise ImportError(
-        "batprotocol.testing.strategies needs hypothesis, which its extra `test` has: pip install 'batprotocol[test]'"
+    raise PackageMissing(
+        f"batprotocol.testing.strategies needs the package hypothesis: {installing('test', 'hypothesis', 'pytest')}"
     ) from error
 
 from batprotocol.testing.strategies._common import STRATEGIES
