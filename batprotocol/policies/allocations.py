@@ -201,7 +201,7 @@ class Shared(Allocation):
     """
 
     name = "shared"
-    sentence = "Up to JOBS jobs on a host, two by default; hosts with the fewest jobs first."
+    sentence = "Up to two jobs on a host, or up to JOBS; hosts with the fewest jobs come first."
     source = "Slurm, Sharing Consumable Resources (OverSubscribe=FORCE)"
 
     def __init__(self, share: int = 2) -> None:

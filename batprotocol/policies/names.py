@@ -128,7 +128,8 @@ def with_options(text: str, options: Mapping[str, object]) -> str:
 
 
 def _no_part(name: str) -> str:
-    return f"there is no part {shown(name)}{_hint(name, PARTS)}; `batproto policies` lists all parts"
+    hint = _hint(name, PARTS) or ";"
+    return f"there is no part {shown(name)}{hint} `batproto policies` lists all parts"
 
 
 def _hint(name: str, names: Iterable[str]) -> str:

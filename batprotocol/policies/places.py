@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from batprotocol.policies.allocations import *
+from batprotocol.policies.allocations import *  # noqa: F403
 from batprotocol.policies.allocations import Allocation as Place  # noqa: F401
 
 warnings.warn(

@@ -120,7 +120,7 @@ class Policy(Scheduler):
     # Batsim's events
 
     def on_simulation_begins(self, event: SimulationBeginsEvent) -> None:
-        self.hosts.begin(event)
+        self.allocation.begin(event)
         self.switching.begin(event)
         self._prepare(State(Hosts(host.id for host in event.computation_hosts), self.resolution))
         self._all_submitted = not event.workloads  # without workloads, no event reports that there are no more jobs

@@ -222,7 +222,7 @@ def test_what_fails_is_kept_and_stops_nothing(tmp_path: Path) -> None:
         ({"scheduler": []}, "scheduler: an axis has at least one value"),
         ({"scheduler": "fcfs", "seeds": [1]}, "seeds: there is no such key; did you mean seed?"),
         ({"scheduler": ["fcfs", "fcfs"]}, "scheduler: 'fcfs' is there twice"),
-        ({"scheduler": "fcsf"}, "'fcsf' is no policy"),
+        ({"scheduler": "fcsf"}, "'fcsf' is not a policy"),
         ({"scheduler": "nowhere.py:Own"}, "there is no file"),
         ({"scheduler": "fcfs", "load": -1}, "load: expected a number > 0, got -1"),
         ({"scheduler": "fcfs", "load": [1, "x"]}, "load[1]: expected a number > 0"),

@@ -1,4 +1,4 @@
-"""`batproto policies`: the parts of which names of policies are made, as text for people."""
+"""`batproto policies`: the parts of the names of policies, as text for people."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ def overview() -> Iterator[list[Piece]]:
             if part.source:
                 yield [("detail", f"{' ' * widest}  {part.source}")]
     yield [("heading", "Names")]
-    yield [("", "Parts are joined by + or -, in any order, of each kind one at most: easy-sjf, saf+conservative.")]
-    yield [("", "Without an order, it is fcfs; without backfilling, none; without hosts, first.")]
+    yield [("", "Join parts with + or -, in any order, at most one of each kind: easy-sjf, saf+conservative.")]
+    yield [("", "The defaults are fcfs, none, first and requested.")]
