@@ -18,7 +18,8 @@ The rooms, from the ground up: `model`, `hosts` (what is free, to take from and 
 component), `simulator` (an embedded Batsim), `legacy` (the older protocols, and a bridge), `capture` (what was
 recorded) and `fast` (FaST's schedulers, nodes and agents over MQTT), `campaigns` (CiGri's metascheduler), `policies`
 (ready schedulers), `studies` (many simulations, compared), `gym` (environments to learn in), `testing` and `cli`, the
-command; `errors` is for all of them, `distributions` for what is measured, and `steps` for what is compiled.
+command; `errors` is for all of them, `distributions` for what is measured, `steps` for what is compiled, and
+`deprecation` for old names.
 docs/explanation/architecture.md shows them drawn.
 """
 
