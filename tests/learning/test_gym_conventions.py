@@ -144,7 +144,7 @@ def test_rewards_that_are_metrics_of_ones_own(tmp_path: Path) -> None:
     assert played(f"{mine}:busy")[0] == pytest.approx(played("utilisation")[0])
     assert played(f"{mine}:late", simulated=True)[0] == worth
     with pytest.raises(
-        InputError, match=r"does not say whether less or more is better: write @metric\(better='less'\)"
+        InputError, match=r"does not define which direction is better: write @metric\(better='less'\)"
     ):
         made("Batch", reward=f"{mine}:undecided")
     with pytest.raises(InputError, match="there is no file"):
@@ -191,8 +191,8 @@ LARGE = Workload([StaticJob("1", 0.0, 9, DelayProfile(1.0)), StaticJob("2", 0.0,
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"workload": LARGE, "hosts": 4, "jobs": 1}, "job w0!1: it asks for 9 hosts, and the machine has 4"),
-        ({"jobs": 201}, "an episode has 201 jobs, and the log, or each part that is named of it, has fewer"),
+        ({"workload": LARGE, "hosts": 4, "jobs": 1}, "job w0!1: it requests 9 hosts, and the machine has 4"),
+        ({"jobs": 201}, "an episode has 201 jobs, and the log, or each given part of it, has fewer: use fewer jobs"),
         ({"jobs": 0}, "expected jobs, a whole number >= 1"),
         ({"jobs": 20.5}, "expected jobs, a whole number"),
         ({"within": [(0, 30)]}, "has fewer"),
@@ -200,14 +200,14 @@ LARGE = Workload([StaticJob("1", 0.0, 9, DelayProfile(1.0)), StaticJob("2", 0.0,
         ({"features": "waiting"}, "a list of at least one feature"),
         ({"max_queue": "a"}, "expected max_queue"),
         ({"within": [(0, 300)]}, "within the log's 200 jobs"),
-        ({"order": "f9"}, "no order of the queue 'f9'"),
+        ({"order": "f9"}, "no queue order 'f9'"),
         ({"features": ["waitin"]}, "there is no feature 'waitin': expected waiting"),
         ({"observation": "box"}, "expected observation to be one of"),
         ({"reward": "speed"}, "expected bounded_slowdown, waiting, utilisation, energy, FILE.py:NAME, or a function"),
         ({"reward_at": "day"}, "expected reward_at"),
         ({"render_mode": "human"}, "expected render_mode"),
         ({"backfilling": "conservative"}, "expected EASY or greedy backfilling"),
-        ({"backfilling": "easy", "choice": "fitting"}, "with choice='any' only"),
+        ({"backfilling": "easy", "choice": "fitting"}, "use choice='any'"),
         ({"choice": "none"}, "expected choice to be"),
         ({"workload": 5}, "expected a workload, its name or a Log, got 5"),
         ({"max_queue": 0}, "expected max_queue, a whole number >= 1"),

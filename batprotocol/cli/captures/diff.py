@@ -94,13 +94,13 @@ def _schedules(
 ) -> int:
     """Compare what two runs came to, one of which has no messages at least."""
     from batprotocol.studies.comparing import compare as schedules_compared
-    from batprotocol.studies.comparing.told import as_told
+    from batprotocol.studies.comparing.reported import as_reported
 
     mine, theirs = one.schedule(), other.schedule()
     within = tolerance_between(mine, theirs) if tolerance is None else tolerance
     found = schedules_compared(mine, theirs, tolerance=within)
     different = sorted(
-        differing_jobs(map(as_told, mine.jobs), map(as_told, theirs.jobs), tolerance=within), key=_first_time
+        differing_jobs(map(as_reported, mine.jobs), map(as_reported, theirs.jobs), tolerance=within), key=_first_time
     )
     if quiet:
         return DIFFERENT if different else ALIKE

@@ -155,9 +155,9 @@ def named(given: str, others: Sequence[str] = ()) -> NamedRun:
 
 def tolerance_between(one: Schedule, other: Schedule) -> float:
     """The largest difference, in seconds, that counts as none between two schedules, by default."""
-    from batprotocol.studies.comparing import TOLD_TOLERANCE, TOLERANCE
+    from batprotocol.studies.comparing import REPORTED_TOLERANCE, TOLERANCE
 
-    return TOLERANCE if one.is_told == other.is_told else TOLD_TOLERANCE
+    return TOLERANCE if one.is_reported == other.is_reported else REPORTED_TOLERANCE
 
 
 def remark_on(schedule: Schedule, output: Output) -> None:
