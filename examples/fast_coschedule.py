@@ -1,9 +1,9 @@
 """A scheduler for FaST: two jobs run on each node at the same time, if the memory bandwidth is enough for both.
 
 It works like poncos: each node has two slots, each with half of the cores and a virtual machine for a job. When a job
-has started, the scheduler suspends the job in the other slot, and mmbwmon measures the bandwidth that the new job leaves
-to those cores. If both jobs together need more than the node has, the new job swaps its place with a job of the node
-with the most bandwidth left. Where this would not help, the new job is frozen until its neighbour has ended.
+has started, the scheduler suspends the job in the other slot, and mmbwmon measures the bandwidth that the new job
+leaves to those cores. If both jobs together need more than the node has, the new job swaps its place with a job of the
+node with the most bandwidth left. Where this would not help, the new job is frozen until its neighbour has ended.
 
     batproto fast node node-a node-b &
     python examples/fast_coschedule.py 127.0.0.1:1883 node-a node-b
@@ -120,7 +120,7 @@ class CoScheduler(FastScheduler):
             self.migrated.append(job.name)
 
     def partner(self, job: Job) -> Job | None:
-        """A job on the least loaded node that can swap its place with this one, so that both nodes stay below the limit."""
+        """A job on the least loaded node that can swap its place with this one; both nodes stay below the limit."""
         others = [other for other in self.slots.values() if other is not None and other.node != job.node]
         fitting = [
             other

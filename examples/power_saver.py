@@ -110,7 +110,7 @@ class PowerSaver(FCFS):
 
 
 def sleep_pstate(host: Host) -> int | None:
-    """The first power state in which a host can sleep: `1` of `1:2:3, 4:5:6`. `2` and `3` are the states of the switch."""
+    """The first power state in which a host can sleep: `1` of `1:2:3, 4:5:6`. `2` and `3` are on the way."""
     for each in host.properties or ():
         if each.key == "sleep_pstates" and each.value:
             return int(each.value.split(":")[0])

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import ROOT
 
+from batprotocol.campaigns import model
 from batprotocol.campaigns.entities import (
     controller,
     cycle,

@@ -69,15 +69,15 @@ def clicked(tab: Tab, label: str) -> None:
     tab.wait(f"location.href !== {before!r} && document.readyState === 'complete'")
 
 
-def rank(tab: Tab, site: Path, question: Question) -> int:
+def rank(tab: Tab, root: Path, question: Question) -> int:
     """The place of the answer's page among the hits of the search, from 1 on, and 0 if it is not among the first."""
-    settled(tab, (site / "index.html").resolve().as_uri())
+    settled(tab, (root / "index.html").resolve().as_uri())
     tab.run("document.querySelector('.sidebar-search').focus()")
     tab.type(f"How do I {question.text}?")
     tab.press("Enter")
     hits = "[...document.querySelectorAll('#search-results li a')].map(each => each.href)"
     pages = [hit.partition("#")[0] for hit in tab.wait(f"{hits}.length && {hits}")][:HITS]
-    wanted = (site / f"{question.page}.html").resolve().as_uri()
+    wanted = (root / f"{question.page}.html").resolve().as_uri()
     return pages.index(wanted) + 1 if wanted in pages else 0
 
 

@@ -143,9 +143,7 @@ def test_rewards_that_are_metrics_of_ones_own(tmp_path: Path) -> None:
     )
     assert played(f"{mine}:busy")[0] == pytest.approx(played("utilisation")[0])
     assert played(f"{mine}:late", simulated=True)[0] == worth
-    with pytest.raises(
-        InputError, match=r"does not define which direction is better: write @metric\(better='less'\)"
-    ):
+    with pytest.raises(InputError, match=r"does not define which direction is better: write @metric\(better='less'\)"):
         made("Batch", reward=f"{mine}:undecided")
     with pytest.raises(InputError, match="there is no file"):
         made("Batch", reward="nowhere.py:late")
@@ -266,12 +264,21 @@ def test_both_pictures() -> None:
     env.reset(seed=1)
     for _ in range(10):
         env.step(0)
-    assert "hosts are busy" in env.render()
+    lines = env.render().splitlines()
+    world = env.unwrapped.world
+    names = [world.log.job(world.first + job)[0].partition("!")[2] for job in [*world.end_jobs, *world.queue]]
+    assert lines[0].startswith(f"time {world.now:,.0f} s (")
+    assert lines[0].endswith(f"{sum(world.sizes[job] for job in world.end_jobs)} of {world.log.hosts} hosts busy")
+    assert lines[1].startswith(f"jobs: {len(world.end_jobs)} running, {len(world.queue)} waiting, ")
+    assert [line.split()[0] for line in lines if line[:12].strip().isdigit()] == names[:20]
+    assert sum("walltime" in line for line in lines) == 2  # the headings, with what is below
     env.render_mode = "rgb_array"
     image = env.render()
-    assert image.shape == (256, 512, 3)
+    assert image.shape == (540, 960, 3)
     assert image.dtype == np.uint8
-    assert len(np.unique(image.reshape(-1, 3), axis=0)) > 3
+    assert len(np.unique(image.reshape(-1, 3), axis=0)) > 5
+    # The names of the jobs are written in the picture: without them, it is another one.
+    assert (image == (32, 32, 32)).all(axis=2).sum() > 2000
 
 
 def test_rlschedulers_layout() -> None:

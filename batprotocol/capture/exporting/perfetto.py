@@ -13,9 +13,7 @@ try:
     from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackEvent
     from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
 except ImportError:
-    raise PackageMissing(
-        f"a .pftrace needs the package perfetto, a .json does not: {installing('capture')}"
-    ) from None
+    raise PackageMissing(f"a .pftrace needs the package perfetto, a .json does not: {installing('capture')}") from None
 
 __all__ = ["write_perfetto"]
 

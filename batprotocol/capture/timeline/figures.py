@@ -81,9 +81,7 @@ def draw(runs: Sequence[TimelineData], colour: Colouring) -> Any:
     try:
         import matplotlib
     except ImportError:
-        raise PackageMissing(
-            f"figures (.pdf, .svg, .png) need the package matplotlib: {installing('plots')}"
-        ) from None
+        raise PackageMissing(f"figures (.pdf, .svg, .png) need the package matplotlib: {installing('plots')}") from None
     from matplotlib.figure import Figure
 
     series = [all_series(run) for run in runs]

@@ -101,8 +101,8 @@ class Spoken(NamedTuple):
         judge: makes a judge for the rule set of this name, or for the default one if the name is "".
         write: writes a reading in the format of this name, and JSON with this indent. `DecodeError` if the protocol has
             no such format.
-        adviser: makes a collector of advice about a conversation, for this number of simulated seconds; None where there
-            is none.
+        adviser: makes a collector of advice about a conversation, for this number of simulated seconds; None where
+            there is none.
         opens: explains why these bytes cannot be the first ones of a conversation, or returns "".
     """
 

@@ -9,8 +9,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from batprotocol.cli.completing import completions
-from batprotocol.cli.study.completing import complete_axis, complete_baseline, complete_only
 from batprotocol.cli.parameters import file_with_ending
+from batprotocol.cli.study.completing import complete_axis, complete_baseline, complete_only
 
 __all__ = ["metrics", "plot", "table"]
 

@@ -3,8 +3,8 @@
 `check` is for pytest, `find` for other programs; both are in `checking`. `searching` draws `cases` and plays them. In
 `playing`, the embedded Batsim meets the decision component. `talks` connects to one in this process, `programs` and
 `hosting` to one that is a process. The `report` counts how often each rule was in play, and `exports` writes it for CI
-servers. The rules of conformance, in `batprotocol.testing.rules`, add to those of the conversation. `improvising` makes up conversations without a
-decision component. The package needs hypothesis (the extra `batprotocol[test]`).
+servers. The rules of conformance, in `batprotocol.testing.rules`, add to those of the conversation. `improvising` makes
+up conversations without a decision component. The package needs hypothesis (the extra `batprotocol[test]`).
 """
 
 from batprotocol.errors import PackageMissing
