@@ -1,4 +1,4 @@
-"""The ends of a bridge that speak today's protocol as it was in another age, with a schema of its own, over ZeroMQ.
+"""The ends of a bridge that speak the current protocol in another age, with a schema of its own, over ZeroMQ.
 
 Frames and handshake are taken for today's. A Batsim that has no initialization data for its scheduler, and begins with
 its own hello instead, is answered in its way.
@@ -29,7 +29,7 @@ def _encode(codec: Codec, record: Record, format: str) -> bytes:
 
 
 class AgedBatsim(NewBatsim):
-    """A Batsim of another age, which connects to an endpoint of ours.
+    """A Batsim of another age, which connects to an endpoint of the bridge.
 
     Args:
         endpoint: where it connects to.
@@ -99,7 +99,7 @@ class AgedScheduler(Requester):
         self._format = "binary"
 
     def hello(self, text: str) -> Message:
-        """The hello, for these initialization data. It decides on the format of the conversation."""
+        """The hello, for these initialization data. They determine the format of the conversation."""
         frame = self.exchange(frames.encode_init(text))
         self._format = frames.format_of(frame)
         return self._to.to_today(_decode(self._to.codec, frame[4:], self._format))
