@@ -1,7 +1,7 @@
 """The ends of a bridge that speak the current protocol in another age, with a schema of its own, over ZeroMQ.
 
-Frames and handshake are taken for today's. A Batsim that has no initialization data for its scheduler, and begins with
-its own hello instead, is answered in its way.
+The bridge assumes the frames and the handshake of the current protocol. If a Batsim has no initialization data for its
+scheduler, and begins with its own hello instead, the bridge answers in the way of that Batsim.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class AgedBatsim(NewBatsim):
     """A Batsim of another age, which connects to an endpoint of the bridge.
 
     Args:
-        endpoint: where it connects to.
-        schema: that of its age.
-        format: the one of the conversation, "binary" or "json".
-        timeout: how many seconds to wait for each message; None: for ever.
-        on_wait: called every 0.2 seconds while waiting; what it raises ends the wait.
+        endpoint: the endpoint that it connects to.
+        schema: the schema of its age.
+        format: the format of the conversation, "binary" or "json".
+        timeout: how many seconds to wait for each message; None: no limit.
+        on_wait: called every 0.2 seconds while waiting; an exception that it raises ends the wait.
     """
 
     def __init__(
@@ -79,10 +79,10 @@ class AgedScheduler(Requester):
     """A scheduler of another age that listens at an endpoint: a decision component for `drive` and `simulate`.
 
     Args:
-        endpoint: where it listens.
-        schema: that of its age.
-        timeout: how many seconds to wait for each answer; None: for ever.
-        on_wait: called every 0.2 seconds while waiting; what it raises ends the wait.
+        endpoint: the endpoint where it listens.
+        schema: the schema of its age.
+        timeout: how many seconds to wait for each answer; None: no limit.
+        on_wait: called every 0.2 seconds while waiting; an exception that it raises ends the wait.
     """
 
     def __init__(
