@@ -1,8 +1,8 @@
 """Conversation: the messages so far in an older protocol, judged one by one.
 
-Both sides take turns, and Batsim begins. The conversation reads and trusts the messages of Batsim. It judges those of the
-scheduler as they are on the wire. This module must not know any single event, nor the form of a message: `json` and
-`text` do.
+Both sides take turns, and Batsim begins. The conversation reads and trusts the messages of Batsim. It judges those of
+the scheduler as they are on the wire. This module must not know any single event, nor the form of a message: `json`
+and `text` do.
 """
 
 from __future__ import annotations
