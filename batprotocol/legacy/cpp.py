@@ -1,4 +1,4 @@
-"""Numbers as C++ reads and writes them, which is how the older Batsims do. It must not know of any protocol."""
+"""Numbers as C++ reads and writes them, as the older Batsims do. This module must not know any protocol."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _STOD = re.compile(
 )
 _SIGNIFICANT = re.compile(r"0x[0.]*[1-9a-f]|[0.]*[1-9]", re.ASCII | re.IGNORECASE)
 _ROOM = 31
-"""Batsim prints numbers with six digits behind the point into 32 bytes, and aborts when that does not suffice."""
+"""Batsim prints numbers with six decimals into 32 bytes, and aborts if a number is longer."""
 
 
 def integer(text: str) -> int | None:
-    """What C++'s `stoi` makes of a text: as much of it as is a number, None if none is."""
+    """The result of C++'s `stoi` for a text: the number at its beginning, None if there is none."""
     found = _STOI.match(text)
     if found is None or len(found[1].lstrip("+-").lstrip("0")) > 10:
         return None
@@ -34,17 +34,17 @@ def is_int(value: object) -> bool:
 
 
 def printable(value: float) -> bool:
-    """Whether a time or an amount fits into what Batsim prints it into."""
+    """Whether a time or an amount fits into the buffer in which Batsim prints it."""
     return len(f"{value:.6f}") < _ROOM
 
 
 def printed(value: float) -> float:
-    """A number of a job or a profile as Batsim reads it: what has a point is printed with six digits in between."""
+    """A number of a job or a profile as Batsim reads it: Batsim prints one with a point with six decimals first."""
     return value if type(value) is int else float(f"{value:.6f}")
 
 
 def real(text: str) -> float | None:
-    """What C++'s `stod` makes of a text: as much of it as is a number, None if none is, or if it is out of range.
+    """The result of C++'s `stod` for a text: the number at its beginning, None if there is none or it is out of range.
 
     >>> real("5abc"), real(" .3e1"), real("0x10"), real("1e400"), real("x")
     (5.0, 3.0, 16.0, None, None)

@@ -1,6 +1,6 @@
-"""A scheduler of this library behind a bridge: with the conversation that today's rules are checked in.
+"""A scheduler of this library behind a bridge, with a conversation that checks the current rules.
 
-It knows what a scheduler looks like from outside, as simulators do, and nothing of its methods.
+This module uses only the outer interface of a scheduler, as simulators do, and none of its methods.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ logger = logging.getLogger("batprotocol.legacy")
 
 
 class Player(Protocol):
-    """What shares a conversation with whoever runs it, as `edc.Scheduler` does."""
+    """A decision component that shares a conversation with its caller, as `edc.Scheduler` does."""
 
     def hello(self, text: str, /) -> Message:
         """The first message, for these initialization data."""
 
     def player(self, conversation: Conversation, /) -> Callable[[Message], Message]:
-        """What gives the reply to a message that the conversation knows, and tells the conversation of it."""
+        """The function that replies to a message of the conversation, and adds the reply to the conversation."""
 
 
 class Judged:
-    """A scheduler, and the conversation that it has: a decision component for `bridge.drive`.
+    """A scheduler with its conversation: a decision component for `bridge.drive`.
 
     Args:
         player: the scheduler.
-        rules: the rule set of today's protocol that both sides are checked with.
-        init: initialization data for the scheduler, in place of what Batsim has for it.
+        rules: the rule set of the current protocol, which checks both sides.
+        init: initialization data for the scheduler, in place of Batsim's own.
 
-    `RuleViolation` is raised for what the scheduler must not say; what Batsim says holds, and is logged once if odd.
+    A violation of the scheduler raises `RuleViolation`. A violation of Batsim is accepted, and logged once.
     """
 
     def __init__(self, player: Player, rules: str = DEFAULT_RULE_SET, init: str | None = None) -> None:

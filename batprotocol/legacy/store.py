@@ -1,7 +1,7 @@
-"""Jobs and profiles that are not said, but kept where both sides find them: in Redis, by key and prefix.
+"""Jobs and profiles outside of messages, in a store that both sides read: in Redis, by key and prefix.
 
 Batsim 4 and 2 write `PREFIX:job_WORKLOAD!JOB`, `PREFIX:profile_WORKLOAD!PROFILE` and `PREFIX:nb_res`. The package
-`redis` comes with `batprotocol[redis]`, and is imported when it is used.
+`redis` comes with `batprotocol[redis]`, and is imported at its first use.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ __all__ = [
 
 
 def decode_job(data: bytes | str) -> Job:
-    """A job as it is kept.
+    """Read a stored job.
 
     Raises:
-        DecodeError: this is no job.
+        DecodeError: this is not a job.
     """
     members = _object(data)
     known = {name: members[name] for name in Job.__struct_fields__ if name != "extra" and members.get(name) is not None}
@@ -47,19 +47,19 @@ def decode_job(data: bytes | str) -> Job:
 
 
 def encode_job(job: Job) -> bytes:
-    """A job as it is kept. `EncodeError` if JSON cannot hold it."""
+    """Write a job for the store. `EncodeError` if JSON cannot hold it."""
     names = [name for name in Job.__struct_fields__ if name != "extra"]
     members = {name: value for name in names if (value := getattr(job, name)) is not None}
     return _written({**members, **job.extra})
 
 
 def decode_profile(data: bytes | str) -> JobProfile:
-    """A profile as it is kept. `DecodeError` if this is none."""
+    """Read a stored profile. `DecodeError` if this is not a profile."""
     return JobProfile(_object(data))
 
 
 def encode_profile(profile: JobProfile) -> bytes:
-    """A profile as it is kept. `EncodeError` if JSON cannot hold it."""
+    """Write a profile for the store. `EncodeError` if JSON cannot hold it."""
     return _written(dict(profile.fields))
 
 
@@ -84,8 +84,8 @@ class JobStore:
     """The jobs and profiles of one simulation, in any mapping from keys to texts: a dict, or `connect_redis`.
 
     Args:
-        values: where they are.
-        prefix: what all keys begin with, before a colon: `redis-prefix` in Batsim's configuration.
+        values: the mapping.
+        prefix: the beginning of all keys, before a colon: `redis-prefix` in Batsim's configuration.
 
     >>> store = JobStore({}, "pfx")
     >>> store.put_job(Job("w0!1", "d", 2)); store.job("w0!1").res
@@ -100,26 +100,26 @@ class JobStore:
         return f"{self.prefix}:{kind}{name}"
 
     def job(self, job_id: str) -> Job | None:
-        """The job of this name, None if there is none. `DecodeError` if what is there is no job."""
+        """The job of this name, None if there is none. `DecodeError` if the value is not a job."""
         found = self.values.get(self._key("job_", job_id))
         return None if found is None else decode_job(found)
 
     def put_job(self, job: Job) -> None:
-        """Keep a job, by its id."""
+        """Store a job, by its id."""
         self.values[self._key("job_", str(job.id))] = encode_job(job)
 
     def profile(self, profile_id: str) -> JobProfile | None:
-        """The profile `workload!name`, None if there is none. `DecodeError` if what is there is no profile."""
+        """The profile `workload!name`, None if there is none. `DecodeError` if the value is not a profile."""
         found = self.values.get(self._key("profile_", profile_id))
         return None if found is None else decode_profile(found)
 
     def put_profile(self, profile_id: str, profile: JobProfile) -> None:
-        """Keep a profile, by its name `workload!name`."""
+        """Store a profile, by its name `workload!name`."""
         self.values[self._key("profile_", profile_id)] = encode_profile(profile)
 
     @property
     def nb_res(self) -> int | None:
-        """How many hosts there are, None if that is not written. `DecodeError` if it is no number."""
+        """The number of hosts, None if the store does not have it. `DecodeError` if it is not a number."""
         found = self.values.get(self._key("", "nb_res"))
         if found is None:
             return None
@@ -134,15 +134,15 @@ class JobStore:
 
 
 def store_of_workload(path: str, workload: str = "w0") -> JobStore:
-    """The jobs and profiles of a workload file, which versions 0 and 1 of text have from there, and not from Redis.
+    """The jobs and profiles of a workload file: versions 0 and 1 of text read this file, and not Redis.
 
     Args:
-        path: the file, as Batsim 1 and those before it read it.
-        workload: what the workload is called.
+        path: the file, as Batsim 1 and earlier versions read it.
+        workload: the name of the workload.
 
     Raises:
         OSError: there is no such file.
-        DecodeError: it is no workload.
+        DecodeError: it is not a workload.
     """
     with open(path, "rb") as file:
         whole = _object(file.read())
@@ -201,13 +201,13 @@ def connect_redis(host: str = "127.0.0.1", port: int = 6379, prefix: str = "defa
     """The jobs and profiles that Batsim and the scheduler share in a Redis server.
 
     Args:
-        host: where it is.
+        host: its host.
         port: its port.
-        prefix: what all keys begin with.
+        prefix: the beginning of all keys.
 
     Raises:
         PackageMissing: the package `redis` is not installed.
-        PeerGone: when asked, the server does not answer.
+        PeerGone: a later access gets no answer of the server.
     """
     try:
         import redis
@@ -215,6 +215,6 @@ def connect_redis(host: str = "127.0.0.1", port: int = 6379, prefix: str = "defa
         from redis.retry import Retry
     except ImportError:
         raise PackageMissing(f"jobs in Redis need the package redis: {installing('redis')}") from None
-    once = Retry(NoBackoff(), 0)  # who is not there is not asked again and again
+    once = Retry(NoBackoff(), 0)  # if there is no server, do not retry again and again
     client: Redis = redis.Redis(host, port, socket_timeout=10, socket_connect_timeout=10, retry=once)
     return JobStore(_RedisValues(client), prefix)

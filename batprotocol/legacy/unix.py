@@ -1,6 +1,6 @@
-"""Unix sockets for the text protocol: Batsim listens, the scheduler connects, and each message is behind its size.
+"""Unix sockets for the text protocol: Batsim listens, the scheduler connects, and a size precedes each message.
 
-Reads and waits are bounded: a peer that is gone, silent or says that a message has 4 GiB ends in an error.
+Reads and waits are bounded: a peer that is gone or silent, or announces a message of 4 GiB, leads to an error.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class Line:
     """One end of a Unix socket.
 
     Args:
-        path: where the socket is.
-        listens: whether it is Batsim's end, which others connect to; else it connects, as soon as someone listens.
-        timeout: how many seconds to wait for each message; None: for ever.
-        who: what to call the other one in errors.
-        on_wait: called every 0.2 seconds while waiting; what it raises ends the wait.
+        path: the path of the socket.
+        listens: whether it is Batsim's end, which listens; otherwise it connects, as soon as the other end listens.
+        timeout: how many seconds to wait for each message; None: no limit.
+        who: the name of the other end in errors.
+        on_wait: called every 0.2 seconds while waiting; an exception that it raises ends the wait.
 
     Raises:
-        OSError: nobody can listen there.
+        OSError: it is not possible to listen there.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Line:
             self._door.settimeout(_TICK)
             try:
                 with suppress(FileNotFoundError):
-                    os.unlink(path)  # nobody listens to it any more
+                    os.unlink(path)  # no process listens to it any more
                 self._door.bind(path)
                 self._door.listen(1)
             except OSError as error:
@@ -75,7 +75,7 @@ class Line:
                 raise OSError(error.errno, os.strerror(error.errno or errno.EINVAL), path) from None
 
     def send(self, content: bytes) -> None:
-        """Send a message. PeerGone if nobody is there any more."""
+        """Send a message. `PeerGone` if the other end is gone."""
         line = self._connected()
         view = memoryview(len(content).to_bytes(4, sys.byteorder) + content)
         began = time.monotonic()
@@ -91,8 +91,8 @@ class Line:
         """The next message.
 
         Raises:
-            DecodeError: it says that it is larger than a message can be.
-            PeerGone, PeerSilent: there is none.
+            DecodeError: its size is larger than a message can be.
+            PeerGone, PeerSilent: there is no message.
         """
         line, began = self._connected(), time.monotonic()
         while not self._ready:
@@ -103,7 +103,7 @@ class Line:
         return self._ready.pop(0)
 
     def exchange(self, content: bytes) -> bytes:
-        """Send a message, and wait for the answer. `DecodeError` if something was said before it was asked for."""
+        """Send a message, and wait for the answer. `DecodeError` if the other end has sent something before."""
         line = self._connected()
         if not self._ready and select([line], [], [], 0)[0]:
             self._take(line)
@@ -113,7 +113,7 @@ class Line:
         return self.receive()
 
     def _take(self, line: socket.socket) -> None:
-        """Read what has come. `TimeoutError` if nothing comes for a tick."""
+        """Read the bytes that have arrived. `TimeoutError` if none arrive for a tick."""
         try:
             data = line.recv(_CHUNK)
         except TimeoutError:
@@ -158,11 +158,11 @@ class Line:
             raise PeerSilent(f"{self._who} at {self._path} has said nothing for {self._timeout:g} seconds")
 
     def limit(self, seconds: float) -> None:
-        """Wait for the next messages that long, and do nothing else meanwhile."""
+        """Wait at most this long for each of the next messages, and do nothing else while waiting."""
         self._timeout, self._on_wait = seconds, None
 
     def close(self) -> None:
-        """Give everything back. Closing twice does nothing."""
+        """Close the sockets. To close them twice does nothing."""
         if self._line is not None:
             self._line.close()
         if self._door is not None:

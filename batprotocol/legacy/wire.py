@@ -1,6 +1,6 @@
-"""Bytes of any older protocol: which one they are of, and the codec of it by its name.
+"""Bytes of any older protocol: the detection of their protocol, and its codec by its name.
 
-A name is that of Batsim's version ("4.2.1", "1.4.0"), or "text-0" to "text-3".
+A name is the version of Batsim ("4.2.1", "1.4.0"), or "text-0" to "text-3".
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from batprotocol.legacy.text.framing import decode_frame
 __all__ = ["Message", "decode", "detect", "encode", "is_text", "text_version"]
 
 Message: TypeAlias = json_events.Message | text_events.Message
-"""A message of either."""
+"""A message of either protocol."""
 
 _TEXT_VERSION = re.compile(r"text(?:-[0-3])?")
 _TEXT = re.compile(rb"[0-9]{1,9}:[0-9][0-9.eE+-]*\|", re.DOTALL)
@@ -33,7 +33,7 @@ def is_text(version: str) -> bool:
 
 
 def text_version(version: str) -> int | None:
-    """The number in the name of a version of the text protocol; None for "text", which is any, and for JSON's."""
+    """The number in the name of a version of the text protocol; None for "text", which is any, and for JSON."""
     return int(version[-1]) if is_text(version) and version != "text" else None
 
 
@@ -41,12 +41,12 @@ def decode(data: bytes, version: str = "4.2", *, strict: bool = False) -> Messag
     """Read a message of an older protocol.
 
     Args:
-        data: the bytes; of the text protocol, without the size before them or with it.
+        data: the bytes; in the text protocol, with the size before them or without it.
         version: "4.2.1", "1.4.0" and so on, or "text-0" to "text-3", or "text", which is any of these.
-        strict: whether what this version does not have is refused, see `json.codec.decode` and `text.codec.decode`.
+        strict: whether to refuse forms that this version lacks, see `json.codec.decode` and `text.codec.decode`.
 
     Raises:
-        DecodeError: this is no message; it tells where.
+        DecodeError: this is not a message; the error has the place.
         ValueError: there is no such version.
 
     >>> decode(b"3:2.0|2.0:N", "text-3")
@@ -59,14 +59,14 @@ def decode(data: bytes, version: str = "4.2", *, strict: bool = False) -> Messag
 
 
 def encode(message: Message, version: str = "4.2") -> bytes:
-    """Write a message of an older protocol; of the text protocol, without the size before it.
+    """Write a message of an older protocol; in the text protocol, without the size before it.
 
     Args:
         message: the message.
         version: "4.2.1", "1.4.0" and so on, or "text-3".
 
     Raises:
-        EncodeError: this version cannot say it; it tells where.
+        EncodeError: this version cannot express it; the error has the place.
         ValueError: there is no such version.
     """
     if is_text(version):
@@ -79,15 +79,15 @@ def encode(message: Message, version: str = "4.2") -> bytes:
 
 
 def _is_framed(data: bytes) -> bool:
-    """Whether a message is behind its size."""
+    """Whether a message has its size before it."""
     return len(data) > 4 and int.from_bytes(data[:4], sys.byteorder) == len(data) - 4
 
 
 def detect(data: bytes) -> str | None:
-    """Which older protocol these bytes are of, as far as their beginning tells: "json", "text", "frame" or None.
+    """The older protocol of these bytes, as their beginning shows: "json", "text", "frame" or None.
 
-    "frame" is a message of the text protocol behind its size. A JSON message without events is one of today's protocol,
-    too; it is for others to tell then.
+    "frame" is a message of the text protocol with its size before it. A JSON message without events can also be a
+    message of the current protocol: the caller must distinguish them.
 
     >>> detect(b'{"now":0,"events":[{"timestamp":0,"type":"NOTIFY","data":{}}]}'), detect(b"3:0.0|0.0:A")
     ('json', 'text')

@@ -180,4 +180,4 @@ def test_a_job_of_2022_asks_for_hosts_or_cores() -> None:
     (submitted,) = translation.to_today({"now": 0.0, "events": [event]}).events
     assert isinstance(submitted, model.JobSubmittedEvent)
     assert (submitted.job.resource_request, submitted.job.walltime) == (4, None)
-    assert "cores are taken for hosts" in str(next(iter(translation.report)))
+    assert "cores count as hosts" in str(next(iter(translation.report)))

@@ -1,7 +1,7 @@
 """The bridge: a Batsim of any version at one end, a scheduler of any version at the other, in turns until the end.
 
-Each end speaks in values of today's protocol: `NewBatsim` and the older ones, and decision components. Whatever goes
-wrong on one side, the other one is not left waiting.
+Each end (`NewBatsim`, the older ones, decision components) takes and gives values of the current protocol. If one side
+fails, the bridge does not leave the other side waiting.
 """
 
 from batprotocol.legacy.bridge.age_ends import AgedBatsim, AgedScheduler

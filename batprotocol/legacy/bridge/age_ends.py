@@ -1,7 +1,7 @@
-"""The ends of a bridge that speak today's protocol as it was in another age, with a schema of its own, over ZeroMQ.
+"""The ends of a bridge that speak the current protocol in another age, with a schema of its own, over ZeroMQ.
 
-Frames and handshake are taken for today's. A Batsim that has no initialization data for its scheduler, and begins with
-its own hello instead, is answered in its way.
+The bridge assumes the frames and the handshake of the current protocol. If a Batsim has no initialization data for its
+scheduler, and begins with its own hello instead, the bridge answers in the way of that Batsim.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def _encode(codec: Codec, record: Record, format: str) -> bytes:
 
 
 class AgedBatsim(NewBatsim):
-    """A Batsim of another age, which connects to an endpoint of ours.
+    """A Batsim of another age, which connects to an endpoint of the bridge.
 
     Args:
-        endpoint: where it connects to.
-        schema: that of its age.
-        format: the one of the conversation, "binary" or "json".
-        timeout: how many seconds to wait for each message; None: for ever.
-        on_wait: called every 0.2 seconds while waiting; what it raises ends the wait.
+        endpoint: the endpoint that it connects to.
+        schema: the schema of its age.
+        format: the format of the conversation, "binary" or "json".
+        timeout: how many seconds to wait for each message; None: no limit.
+        on_wait: called every 0.2 seconds while waiting; an exception that it raises ends the wait.
     """
 
     def __init__(
@@ -79,10 +79,10 @@ class AgedScheduler(Requester):
     """A scheduler of another age that listens at an endpoint: a decision component for `drive` and `simulate`.
 
     Args:
-        endpoint: where it listens.
-        schema: that of its age.
-        timeout: how many seconds to wait for each answer; None: for ever.
-        on_wait: called every 0.2 seconds while waiting; what it raises ends the wait.
+        endpoint: the endpoint where it listens.
+        schema: the schema of its age.
+        timeout: how many seconds to wait for each answer; None: no limit.
+        on_wait: called every 0.2 seconds while waiting; an exception that it raises ends the wait.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class AgedScheduler(Requester):
         self._format = "binary"
 
     def hello(self, text: str) -> Message:
-        """The hello, for these initialization data. It decides on the format of the conversation."""
+        """The hello, for these initialization data. They determine the format of the conversation."""
         frame = self.exchange(frames.encode_init(text))
         self._format = frames.format_of(frame)
         return self._to.to_today(_decode(self._to.codec, frame[4:], self._format))

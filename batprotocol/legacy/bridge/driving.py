@@ -1,4 +1,4 @@
-"""A whole simulation through a bridge: turns until the end, and nobody is left waiting."""
+"""A whole simulation through a bridge: turns until the end. Neither side is left waiting."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["drive"]
 
 _ENDS: Final = (SimulationEndsEvent, SimulationErrorEvent)
 _FAREWELL: Final = 0.5
-"""Seconds that Batsim has to hear that it should stop."""
+"""Seconds that Batsim has to receive the request to stop."""
 
 
 def drive(
@@ -36,14 +36,14 @@ def drive(
 
     Args:
         batsim: Batsim's end.
-        component: what answers it.
-        on_turn: told of each message and the reply to it.
+        component: the decision component that answers it.
+        on_turn: called with each message and the reply to it.
 
     Raises:
-        DecodeError: one of them says what is no message.
+        DecodeError: one of them sends something that is not a message.
         PeerGone, PeerSilent: one of them is gone, or silent.
 
-    However it ends, Batsim is not left waiting: it is told to kill what runs, and to stop.
+    If the simulation fails, Batsim is not left waiting: it gets a reply that kills the running jobs and stops it.
     """
     course = _Course()
     try:
@@ -51,7 +51,7 @@ def drive(
     except DecodeError:
         _farewell(batsim, course)
         raise
-    # Whatever else goes wrong until here, nobody waits.
+    # If anything else fails before this line, Batsim does not wait yet.
     try:
         batsim.greet(component.hello(text))
         course.greeted = True
@@ -69,7 +69,7 @@ def drive(
 
 
 class _Course:
-    """How far a simulation has come, and what runs."""
+    """The time of a simulation, its state, and the running jobs."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -77,24 +77,24 @@ class _Course:
         self.running: set[str] = set()
 
     def hear(self, message: Message) -> None:
-        """Batsim says this."""
+        """Take a message of Batsim."""
         self.now, self.owes_reply = message.now, True
         self.running.difference_update(each.job_id for each in message.events if isinstance(each, JobCompletedEvent))
         self.is_over = any(isinstance(event, _ENDS) for event in message.events)
 
     def say(self, reply: Message) -> None:
-        """Batsim was answered this."""
+        """Take the reply that Batsim got."""
         self.owes_reply = False
         self.running.update(event.job_id for event in reply.events if isinstance(event, ExecuteJobEvent))
 
     def stop(self) -> Message:
-        """A reply that kills what runs, and tells Batsim to stop."""
+        """A reply that kills the running jobs, and stops Batsim."""
         kills = (KillJobsEvent(timestamp=self.now, job_ids=tuple(sorted(self.running))),) if self.running else ()
         return Message(self.now, (*kills, ForceSimulationStopEvent(timestamp=self.now)))
 
 
 def _farewell(batsim: Batsim, course: _Course) -> None:
-    """Tell Batsim to stop, and answer it until it does, for a short time."""
+    """Stop Batsim, and answer it until it stops, for a short time."""
     until = time.monotonic() + _FAREWELL
     batsim.limit(_FAREWELL)
     stopped = False

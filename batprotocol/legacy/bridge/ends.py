@@ -1,4 +1,4 @@
-"""What the ends of a bridge have in common: what they can be asked, and that they are closed. No sockets."""
+"""The base classes of the ends of a bridge: their methods, and how they are closed. No sockets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _End = TypeVar("_End", bound="Closing")
 
 
 class Component(Protocol):
-    """What answers Batsim, as values of today's protocol."""
+    """A decision component: it answers Batsim with values of the current protocol."""
 
     def hello(self, text: str, /) -> Message:
         """The first message, for these initialization data."""
@@ -27,11 +27,11 @@ class Component(Protocol):
 
 
 class Closing(ABC):
-    """What is closed by the `with` that it is used in."""
+    """An object that the `with` statement closes."""
 
     @abstractmethod
     def close(self) -> None:
-        """Give everything back."""
+        """Release all resources."""
 
     def __enter__(self: _End) -> _End:
         return self
@@ -46,23 +46,23 @@ class Closing(ABC):
 
 
 class Batsim(Closing):
-    """An end that a Batsim is at: it asks, and we answer."""
+    """The end of a Batsim: it sends messages, and the bridge replies."""
 
     report: Report
     recorder: Recorder | None = None
-    """Records what is said at this end, unless it is None."""
+    """Records the messages of this end, unless it is None."""
 
     @abstractmethod
     def limit(self, seconds: float) -> None:
-        """Wait for the next messages that long, and do nothing else meanwhile."""
+        """Wait at most this long for each of the next messages, and do nothing else while waiting."""
 
     @abstractmethod
     def begin(self) -> str:
-        """Wait for Batsim; the initialization data."""
+        """Wait for Batsim, and return the initialization data."""
 
     @abstractmethod
     def greet(self, hello: Message) -> None:
-        """Give the hello."""
+        """Send the hello."""
 
     @abstractmethod
     def receive(self) -> Message:
@@ -70,7 +70,7 @@ class Batsim(Closing):
 
     @abstractmethod
     def send(self, message: Message) -> None:
-        """The reply to it."""
+        """Send the reply to it."""
 
 
 # The scheduler's end
@@ -84,14 +84,14 @@ class OldComponent(Closing):
         self.report = to.report
 
     def hello(self, text: str) -> Message:
-        """The first message; the scheduler is not asked yet."""
+        """The first message. The bridge does not ask the scheduler yet."""
         return self._to.hello(text)
 
     def answer(self, message: Message) -> Message:
-        """What the scheduler answers, which is asked unless the message does not concern it."""
+        """The reply of the scheduler. The bridge asks the scheduler only if the message concerns it."""
         told = self._to.hear(message)
         return self._to.say(None if told is None else self._ask(told))
 
     @abstractmethod
     def _ask(self, told: e.Message) -> e.Message | None:
-        """What the scheduler says to this, None if its version is not told."""
+        """The answer of the scheduler to this message, None if its version does not get such messages."""

@@ -1,4 +1,4 @@
-"""The ends over ZeroMQ: today's Batsim, and Batsims and schedulers that speak JSON."""
+"""The ends over ZeroMQ: the current Batsim, and Batsims and schedulers that speak JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BUSY: Final = "this endpoint serves another simulation"
 
 
 class _Bound(Batsim):
-    """A Batsim that connects to an endpoint of ours, over ZeroMQ."""
+    """A Batsim that connects to an endpoint of the bridge, over ZeroMQ."""
 
     def __init__(
         self, endpoint: str, *, timeout: float | None = None, on_wait: Callable[[], None] | None = None
@@ -59,7 +59,7 @@ class _Bound(Batsim):
         self._timeout, self._on_wait = seconds, None
 
     def _refuse(self, heard: bytes) -> bytes:
-        """What others are told that are not served: it is no JSON, and a Batsim of any older version aborts on it."""
+        """The reply to other clients. It is not JSON, so that a Batsim of any older version aborts on it."""
         return _BUSY.encode()
 
     def close(self) -> None:
@@ -70,7 +70,7 @@ class _Bound(Batsim):
 
 
 class NewBatsim(_Bound):
-    """Today's Batsim, which connects to an endpoint of ours."""
+    """The current Batsim, which connects to an endpoint of the bridge."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class NewBatsim(_Bound):
 
 
 class OldBatsim(_Bound):
-    """A Batsim of version 1 to 4, which connects to an endpoint of ours."""
+    """A Batsim of version 1 to 4, which connects to an endpoint of the bridge."""
 
     def __init__(
         self,
@@ -140,10 +140,10 @@ class OldScheduler(OldComponent):
     Args:
         endpoint: where it listens.
         version: the version of Batsim that it was made for.
-        options: what that Batsim's command line would decide on.
-        store: where jobs are kept if they are not told in messages.
-        timeout: how many seconds to wait for each answer; None: for ever.
-        on_wait: called every 0.2 seconds while waiting; what it raises ends the wait.
+        options: the options that this Batsim would get on its command line.
+        store: the store of the jobs, if messages do not describe them.
+        timeout: how many seconds to wait for each answer; None: no limit.
+        on_wait: called every 0.2 seconds while waiting; an exception that it raises ends the wait.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """The ends over Unix sockets: Batsims and schedulers that speak text, each in its version.
 
-What the versions do differently is here: who tells of the beginning and the end, what jobs are called. Times of replies
-are those of their events.
+This module knows the differences between the versions: which side reports the beginning and the end, and the names of
+jobs. The time of a reply is the time of its events.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ __all__ = ["TextBatsim", "TextScheduler"]
 
 _OF_JOBS = (e.JobSubmitted, e.JobCompleted, e.ExecuteJob, e.RejectJob)
 _UNSAID = (e.SimulationBegins, e.SimulationEnds)
-"""What versions 0 to 2 do not say: they begin with the first job, and end by closing the socket."""
+"""Events that versions 0 to 2 do not send: they begin with the first job, and close the socket at the end."""
 
 
 _SPARE = 0.01
-"""Seconds before the clock that a reply may say: Batsims of old abort on less, but this one's clock runs otherwise."""
+"""How many seconds a reply may be before the clock. Older Batsims abort on less, but their clock runs differently."""
 
 
 def _renamed(message: e.Message, name: Callable[[str], str]) -> e.Message:
@@ -53,12 +53,12 @@ class TextBatsim(Batsim):
 
     Args:
         path: where the socket is.
-        store: what jobs ask for: in Redis for versions 2 and 3, or of the workload file (`store_of_workload`).
+        store: the requests of the jobs: in Redis for versions 2 and 3, or from the workload file (`store_of_workload`).
         version: the version that it speaks, in [0,3].
-        timeout: how many seconds to wait for each message; None: for ever.
-        on_wait: called every 0.2 seconds while waiting; what it raises ends the wait.
+        timeout: how many seconds to wait for each message; None: no limit.
+        on_wait: called every 0.2 seconds while waiting; an exception that it raises ends the wait.
 
-    The end is that Batsim closes the socket: in version 3, others may follow its Z, and want replies.
+    The simulation ends when Batsim closes the socket: in version 3, messages may follow its Z, and need replies.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class TextBatsim(Batsim):
         return self._to.hear(e.Message(self._now, (e.SimulationEnds(self._now),)))
 
     def _may_be_over(self) -> bool:
-        """Whether a closed socket is the end: version 3 says so, the others have nothing left to do."""
+        """Whether a closed socket is the end: version 3 sends the end before; in the others, no job remains."""
         if self._version >= 3:
             return self._said_end
         if self._decided and (self._waiting or self._running):
@@ -130,9 +130,7 @@ class TextBatsim(Batsim):
         if self._waiting and not self._running:
             return False
         if self._waiting or self._running:
-            said = (
-                f"Batsim has closed its socket, and has not told the end of {len(self._waiting | self._running)} jobs"
-            )
+            said = f"Batsim closed its socket before it reported the end of {len(self._waiting | self._running)} jobs"
             self.report.add("SimulationEndsEvent", "", said)
         return True
 
@@ -172,7 +170,7 @@ class TextBatsim(Batsim):
 
 
 class _NamedStore(JobStore):
-    """A store in which jobs have the names that text has for them."""
+    """A store in which jobs have their names of the text protocol."""
 
     def __init__(self, store: JobStore, names: JobNames, workloads: Mapping[str, str]) -> None:
         super().__init__(store.values, store.prefix)
@@ -188,22 +186,22 @@ class _NamedStore(JobStore):
 
 
 class TextScheduler(OldComponent):
-    """A scheduler that speaks text, and connects to a Unix socket of ours: a decision component for `drive` and others.
+    """A scheduler that speaks text, and connects to a Unix socket of the bridge: a decision component, as for `drive`.
 
     Args:
-        path: where the socket is to be.
-        store: where it finds what jobs ask for; versions 0 and 1 have that from the workload file, and need none.
+        path: where the bridge creates the socket.
+        store: where the scheduler finds the requests of the jobs; versions 0 and 1 read the workload file instead.
         version: the version of text that it was made for, in [0,3].
-        workloads: what it calls the workloads, by what they are called today; the same unless told otherwise.
-        timeout: how many seconds to wait for each answer; None: for ever.
-        on_wait: called every 0.2 seconds while waiting; what it raises ends the wait.
+        workloads: its names of the workloads, by their current names; by default, the same names.
+        timeout: how many seconds to wait for each answer; None: no limit.
+        on_wait: called every 0.2 seconds while waiting; an exception that it raises ends the wait.
 
-    What it says is read as Batsim does. `DecodeError` where that Batsim aborts: on what it cannot read, and on events
-    before the clock or before one another.
+    The bridge reads its messages as Batsim does. It raises `DecodeError` where that Batsim aborts: if it cannot read a
+    message, and if an event is earlier than the clock or the event before it.
     """
 
     is_notified_at_once = True
-    """Batsims that speak text tell each thing as soon as they have heard the last reply."""
+    """Batsims that speak text report each event as soon as they have received the last reply."""
 
     def __init__(
         self,
@@ -225,7 +223,7 @@ class TextScheduler(OldComponent):
         self._all_submitted = self._said_end = False
 
     def answer(self, message: Message) -> Message:
-        """What the scheduler answers, which is asked unless the message does not concern it."""
+        """The reply of the scheduler. The bridge asks the scheduler only if the message concerns it."""
         for event in message.events:
             if isinstance(event, AllStaticJobsHaveBeenSubmittedEvent):
                 self._all_submitted = True
@@ -236,11 +234,11 @@ class TextScheduler(OldComponent):
         reply = super().answer(message)
         self._open.difference_update(each.job_id for each in reply.events if isinstance(each, RejectJobEvent))
         if any(isinstance(event, SimulationEndsEvent) for event in message.events):
-            self.close()  # which is how the scheduler learns of it
+            self.close()  # the scheduler sees the end by this
         return reply
 
     def _told(self, told: e.Message) -> tuple[e.Event, ...]:
-        """What this version says of it: the end comes with the last job's, in version 3 alone."""
+        """The events that this version gets: only version 3 gets the end, together with the end of the last job."""
         events = tuple(event for event in told.events if self._version >= 3 or not isinstance(event, _UNSAID))
         if self._version < 3:
             return events
@@ -259,7 +257,9 @@ class TextScheduler(OldComponent):
         if self._names.renamed > renamed:
             self.report.add("JobSubmittedEvent", "job_id", "text takes numbers only: jobs are numbered from 1000000 on")
         for event in left:
-            self.report.add(type(event).__name__, "", f"text-{self._version} has no stamp for it: it is not told")
+            self.report.add(
+                type(event).__name__, "", f"text-{self._version} has no stamp for it: the scheduler does not get it"
+            )
         if len(left) == len(events):
             return None
         answer = codec.decode(self._line.exchange(codec.encode(said, self._version)), self._version)

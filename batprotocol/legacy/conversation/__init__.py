@@ -1,6 +1,7 @@
-"""What may be said when in the older protocols: rules with nine rule sets, and `check` and `Conversation`.
+"""The rules of conversations in the older protocols, in nine rule sets, and `check` and `Conversation`.
 
-Each is what one Batsim really does: 1.0.0, 1.2.0, 1.4.0, 2.0.0 and 4.2.1 in JSON, and versions 0 to 3 of text.
+Each rule set describes how one Batsim really behaves: 1.0.0, 1.2.0, 1.4.0, 2.0.0 and 4.2.1 in JSON, and versions 0 to 3
+of text.
 """
 
 from batprotocol.legacy.conversation.conversation import Conversation, check, rule_set_of

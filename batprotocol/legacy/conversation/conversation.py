@@ -1,7 +1,8 @@
-"""Conversation: what was said so far in an older protocol, judged message by message.
+"""Conversation: the messages so far in an older protocol, judged one by one.
 
-Both sides take turns, and Batsim begins. What Batsim says is read and believed; what the scheduler says is judged as it
-is on the wire. It must not know of any single event, nor of what a message is: `json` and `text` do.
+Both sides take turns, and Batsim begins. The conversation reads and trusts the messages of Batsim. It judges those of
+the scheduler as they are on the wire. This module must not know any single event, nor the form of a message: `json`
+and `text` do.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ __all__ = ["Conversation", "check", "rule_set_of"]
 
 
 def rule_set_of(first: bytes) -> str:
-    """The rule set for the Batsim that says this first.
+    """The rule set for the Batsim that begins with this message.
 
     >>> rule_set_of(b"3:0.000000|0.000000:A"), rule_set_of(b"0:1.000015|1.000015:S:1")
     ('text-3', 'text-0')
@@ -45,7 +46,7 @@ class Conversation:
     """A conversation, from SIMULATION_BEGINS on.
 
     Args:
-        rules: one of `RULE_SETS`, or "" for the one of the Batsim that speaks, as far as its first message tells.
+        rules: one of `RULE_SETS`, or "" for the rule set of the Batsim that speaks, as its first message shows.
 
     >>> conversation = Conversation("batsim-4.2.1")
     >>> conversation.feed(b'{"now":0,"events":[]}')
@@ -64,7 +65,7 @@ class Conversation:
 
     @property
     def state(self) -> State:
-        """What is known."""
+        """The state of the conversation."""
         if self._state is None:
             rules = self._rules or DEFAULT
             self._state = State(rules, CATALOGUE.severities(rules))
@@ -72,7 +73,7 @@ class Conversation:
         return self._state
 
     def feed(self, data: bytes, *more: bytes) -> list[Violation]:
-        """Take the next message, and tell all that is wrong with it.
+        """Take the next message, and return all its violations.
 
         Args:
             data: its bytes.
@@ -96,7 +97,7 @@ class Conversation:
         return state.found
 
     def finish(self) -> list[Violation]:
-        """What is wrong with it that no message comes any more, as violations of the last one."""
+        """The violations of a conversation that ends here, as violations of its last message."""
         state = self.state
         state.found = []
         if self._judge is not None and state.number:
@@ -107,11 +108,11 @@ class Conversation:
 
 
 def check(messages: Iterable[bytes], rules: str = "") -> list[Violation]:
-    """All that is wrong with a conversation.
+    """All violations of a conversation.
 
     Args:
         messages: its messages, from SIMULATION_BEGINS on.
-        rules: one of `RULE_SETS`, or "" for the one of the Batsim that speaks.
+        rules: one of `RULE_SETS`, or "" for the rule set of the Batsim that speaks.
 
     >>> check([b'{"now":0,"events":[]}', b'{"now":0,"events":[]}'])
     []

@@ -1,6 +1,6 @@
-"""Power states of hosts in a conversation: which there are, which one each host is in, and what is on its way.
+"""Power states of hosts in a conversation: those of the platform, the current one of each host, and pending changes.
 
-It must not know of any event, nor of jobs.
+This module must not know any event, nor jobs.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ __all__ = ["Machines"]
 
 
 class Machines:
-    """The hosts of a platform, as far as it is told of them.
+    """The hosts of a platform, as far as messages describe them.
 
     Attributes:
         counts: how many power states each host has.
-        sleeping: those in which it sleeps.
-        passing: those that it only passes through.
+        sleeping: the power states in which a host sleeps.
+        passing: the power states that a host only passes through.
     """
 
     def __init__(self) -> None:
@@ -29,11 +29,11 @@ class Machines:
         return pstate in self.sleeping.get(host, ())
 
     def rests(self, host: int) -> bool:
-        """Whether a host does not compute, because it sleeps, or is on its way."""
+        """Whether a host does not compute, because it sleeps or changes its power state."""
         return host in self._moving or self.sleeps_in(host, self._now.get(host, 0))
 
     def fault_of(self, host: int, pstate: int) -> str | None:
-        """Why a host cannot be brought into a power state, None if it can."""
+        """The reason why a host cannot change to a power state, None if it can."""
         count = self.counts.get(host)
         if count is not None and not 0 <= pstate < count:
             return f"the host {host} has {count} power states, and none is {pstate}"
@@ -43,15 +43,15 @@ class Machines:
         return None
 
     def switch(self, host: int, pstate: int) -> None:
-        """A host is asked to be in that power state."""
+        """The scheduler requests that power state for a host."""
         if host in self._moving or pstate in self.passing.get(host, ()):
-            return  # nothing comes of it
+            return  # it has no effect
         if self.sleeps_in(host, pstate) or self.sleeps_in(host, self._now.get(host, 0)):
             self._moving.add(host)
         else:
             self._now[host] = pstate
 
     def reached(self, host: int, pstate: int) -> None:
-        """A host is in that power state, as Batsim says."""
+        """Batsim reports that a host is in that power state."""
         self._moving.discard(host)
         self._now[host] = pstate

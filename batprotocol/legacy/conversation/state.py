@@ -1,6 +1,6 @@
-"""What is known in a conversation of an older protocol at one moment, and the violations being found.
+"""The state of a conversation of an older protocol at one moment, and the violations found so far.
 
-It must not know what events do: the judges of each protocol change it.
+This module must not know the effects of events: the judges of each protocol change the state.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Known = Literal["submitted", "running", "ended"]
 
 
 class Unfit(Exception):
-    """A rule is broken, and nothing else can be said of this event.
+    """An event breaks a rule, and the judge cannot check the rest of the event.
 
     Args:
         rule: the rule.
-        path: where it is broken.
-        text: what is wrong.
+        path: the place of the violation.
+        text: the description of the violation.
     """
 
     def __init__(self, rule: str, path: str, text: str) -> None:
@@ -37,11 +37,11 @@ class JobRecord(msgspec.Struct):
     """A job.
 
     Attributes:
-        state: what has become of it.
-        res: how many hosts it asks for, None if that was not said.
+        state: its current state.
+        res: how many hosts it requests, None if no message gave the number.
         profile: the name of its profile.
-        hosts: those that it runs on.
-        told: whether Batsim has said that it ended.
+        hosts: the hosts that it runs on.
+        told: whether Batsim has reported that it ended.
     """
 
     state: Known = "submitted"
@@ -62,7 +62,7 @@ class State:
         self.number = 0
         self.now = 0.0
         self.clock = 0.0
-        # What is known of the simulation
+        # The simulation
         self.host_count: int | None = None
         self.machines = Machines()
         self.has_watts = False
@@ -71,24 +71,24 @@ class State:
         self.redis = self.major == 0
         self.registration: bool | None = None
         self.registration_ended = False
-        """Whether the end of registration was notified."""
+        """Whether the scheduler notified the end of registration."""
         self.registration_closed = False
-        """Whether Batsim had taken note of that when it began to read this reply, or when it last waited."""
+        """Whether Batsim knew that when it began to read this reply, or when it last waited."""
         self.acknowledges = True
         self.reuses_profiles = True
         self.knows_profiles = False
         self.workloads: set[str] = set()
         self.profiles: dict[tuple[str, str], Mapping[str, Any]] = {}
-        """The profiles by workload and name, empty where only the name is known."""
+        """The profiles by workload and name; a profile is empty if only its name is known."""
         self.registered: set[tuple[str, str]] = set()
-        """Those that the scheduler has brought."""
+        """The profiles that the scheduler has registered."""
         self.jobs: dict[str, JobRecord] = {}
         self.unannounced: set[str] = set()
         self.busy: dict[int, str] = {}
         self.killing: set[str] = set()
 
     def report(self, rule: str, path: str, text: str) -> bool:
-        """Tell what is wrong, unless the rule is off; whether the other side does not survive it."""
+        """Report a violation, unless the rule is off. Returns whether the other side aborts on it."""
         severity = self.severities.get(rule)
         if severity is None:
             return False
@@ -96,7 +96,7 @@ class State:
         return severity != "warning"
 
     def survives(self, before: int) -> bool:
-        """Whether the other side survives what was found after so many violations."""
+        """Whether the other side survives the violations from this index on."""
         return all(found.severity == "warning" for found in self.found[before:])
 
     # Jobs and hosts
@@ -114,14 +114,14 @@ class State:
         return host in self.busy and self.busy[host] not in self.killing
 
     def start(self, job_id: str, hosts: frozenset[int]) -> None:
-        """A job is executed."""
+        """The scheduler executes a job."""
         job = self.jobs[job_id]
         job.state, job.hosts = "running", hosts
         self.busy.update(dict.fromkeys(hosts, job_id))
         self.unannounced.discard(job_id)
 
     def reject(self, job_id: str) -> None:
-        """A job is rejected."""
+        """The scheduler rejects a job."""
         job = self.jobs[job_id]
         job.state, job.told = "ended", True
 
@@ -144,6 +144,6 @@ class State:
                 self.profiles.pop(key, None)
 
     def facts(self) -> dict[str, Any]:
-        """How many jobs are in which state, for people."""
+        """How many jobs are in each state, as text for people."""
         states = [job.state for job in self.jobs.values()]
         return {state: states.count(state) for state in dict.fromkeys(states)}

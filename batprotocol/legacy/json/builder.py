@@ -1,7 +1,7 @@
 """MessageBuilder of the JSON protocol: one message of one version, for either side.
 
-It owns the clock, and names each thing as its version does: jobs are submitted until 2.x and registered since, energy
-is asked for in one way and in the other. What the version cannot say is refused in the line that says it.
+The builder owns the clock, and uses the names of its version: for example, jobs are submitted until 2.x, and registered
+since. It refuses an event that the version does not have when you add it.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class MessageBuilder:
     """The events of one message.
 
     Args:
-        version: the version of Batsim that is spoken, such as "4.2.1".
+        version: the version of Batsim, such as "4.2.1".
         now: the current time, in simulated seconds.
 
-    Methods raise `BuilderError` for what the version or JSON cannot say, and the builder is as it was then.
+    Methods raise `BuilderError` for events that the version or JSON cannot express. Then the builder does not change.
 
     >>> builder = MessageBuilder("4.2", now=10.0)
     >>> builder.add_execute_job("w0!1", range(4))
@@ -54,30 +54,30 @@ additional_io_job=None, extra={}, beside={}),)
 
     @property
     def events(self) -> tuple[said.Event, ...]:
-        """The events added since the builder was made or cleared."""
+        """The events added since the builder was created or cleared."""
         return tuple(self._events)
 
     def clear(self, now: float = 0.0) -> None:
-        """Forget all events and start the next message."""
+        """Remove all events, and start the next message."""
         self._now = _finite(now)
         self._events: list[said.Event] = []
 
     def set_current_time(self, now: float) -> None:
-        """Move the clock, which does not go backwards."""
+        """Move the clock. It cannot go backwards."""
         self._now = self._not_before(now)
 
     def finish_message(self, now: float | None = None) -> said.Message:
         """The message with all events added.
 
         Args:
-            now: when it is sent, not before the current time, which it is unless told otherwise.
+            now: the time of the message, not before the current time; by default, the current time.
         """
         if now is not None:
             self._now = self._not_before(now)
         return said.Message(self._now, tuple(self._events))
 
     def add(self, event: said.Event) -> None:
-        """Add an event that is already made, at the current time unless its timestamp says another."""
+        """Add an existing event, at the current time unless it has a timestamp of its own."""
         if not isinstance(event, said.Event):
             raise BuilderError(f"expected an event, got {shown(event)}", "event")
         if not event.timestamp:
@@ -98,7 +98,7 @@ additional_io_job=None, extra={}, beside={}),)
     # Both sides
 
     def add_notify(self, type: str, **extra: Any) -> None:
-        """Both sides: something that needs no answer, such as "registration_finished"."""
+        """Both sides: a notification that needs no answer, such as "registration_finished"."""
         self.add(said.Notify(self._now, type, extra=extra))
 
     def add_query_consumed_energy(self) -> None:
@@ -108,7 +108,7 @@ additional_io_job=None, extra={}, beside={}),)
         self.add(said.QueryRequest(self._now, asked) if before else said.Query(self._now, asked))
 
     def add_answer(self, **answers: Any) -> None:
-        """The answer to a query, by the name of what was asked: `add_answer(consumed_energy=12.5)`."""
+        """The answer to a query, by the name of the question: `add_answer(consumed_energy=12.5)`."""
         if self.version < (2,):
             if "consumed_energy" in answers:
                 answers["energy_consumed"] = answers.pop("consumed_energy")
@@ -133,7 +133,7 @@ additional_io_job=None, extra={}, beside={}),)
         Args:
             hosts: the hosts that compute.
             storages: the hosts that store; only from 3.0 on.
-            config: the configuration, in the words of the version.
+            config: the configuration, with the keys of the version.
             sharing: whether several jobs may share a host.
             workloads: the files of the workloads; only from 2.0 on.
             profiles: the profiles of each workload; only from 3.0 on.
@@ -173,7 +173,7 @@ additional_io_job=None, extra={}, beside={}),)
     def add_job_submitted(
         self, job_id: str, job: Job | None = None, profile: JobProfile | Profile | None = None
     ) -> None:
-        """Batsim: a job was submitted; what it asks for is said unless it is in Redis."""
+        """Batsim: a job was submitted. Its requests are in the event, unless they are in Redis."""
         self.add(said.JobSubmitted(self._now, job_id, job, self._profile(profile)))
 
     def add_job_completed(
@@ -184,7 +184,7 @@ additional_io_job=None, extra={}, beside={}),)
         alloc: HostSet | None = None,
         kill_reason: str = "",
     ) -> None:
-        """Batsim: a job has ended. What its version does not say is left out."""
+        """Batsim: a job has ended. Arguments that the version does not have are left out."""
         version = self.version
         self.add(
             said.JobCompleted(
@@ -199,7 +199,7 @@ additional_io_job=None, extra={}, beside={}),)
         )
 
     def add_job_killed(self, job_ids: Iterable[str], job_progress: Mapping[str, JobProgress] | None = None) -> None:
-        """Batsim: these jobs were killed as asked."""
+        """Batsim: these jobs were killed, as requested."""
         progress = (job_progress or {}) if self.version >= (1, 2) else job_progress
         self.add(said.JobKilled(self._now, tuple(job_ids), progress))
 
@@ -208,7 +208,7 @@ additional_io_job=None, extra={}, beside={}),)
         self.add(said.ResourceStateChanged(self._now, _hosts(resources, "resources"), str(state)))
 
     def add_requested_call(self) -> None:
-        """Batsim: here is the call that was asked for."""
+        """Batsim: the call that the scheduler requested."""
         self.add(said.RequestedCall(self._now))
 
     # The scheduler
@@ -239,7 +239,7 @@ additional_io_job=None, extra={}, beside={}),)
         self.add(said.ExecuteJob(self._now, job_id, alloc, executors, storage_mapping, additional_io_job))
 
     def add_call_me_later(self, time: float) -> None:
-        """Scheduler: call me at that time, in simulated seconds."""
+        """Scheduler: request a call at that time, in simulated seconds."""
         self.add(said.CallMeLater(self._now, _finite(time)))
 
     def add_kill_job(self, job_ids: Iterable[str]) -> None:
@@ -247,12 +247,12 @@ additional_io_job=None, extra={}, beside={}),)
         self.add(said.KillJob(self._now, tuple(job_ids)))
 
     def add_register_job(self, job_id: str, job: Job | None = None) -> None:
-        """Scheduler: here is a new job, whatever the version calls that; without a `job`, it is in Redis."""
+        """Scheduler: register or submit a new job, as the version does; without a `job`, the job is in Redis."""
         kind = said.SubmitJob if "SUBMIT_JOB" in rows_of(self.version) else said.RegisterJob
         self.add(kind(self._now, job_id, job))
 
     def add_register_profile(self, workload: str, name: str, profile: JobProfile | Profile) -> None:
-        """Scheduler: here is a new profile, whatever the version calls that."""
+        """Scheduler: register or submit a new profile, as the version does."""
         kind = said.RegisterProfile if self.version >= (3,) else said.SubmitProfile
         found = self._profile(profile)
         assert found is not None
@@ -263,19 +263,19 @@ additional_io_job=None, extra={}, beside={}),)
         self.add_notify("registration_finished" if self.version >= (3,) else "submission_finished")
 
     def add_continue_registration(self) -> None:
-        """Scheduler: more jobs will be registered after all."""
+        """Scheduler: more jobs will be registered, despite an earlier notification of the end."""
         self.add_notify("continue_registration" if self.version >= (3,) else "continue_submission")
 
     def add_set_resource_state(self, resources: HostSet, state: int | str) -> None:
-        """Scheduler: bring these hosts into that power state."""
+        """Scheduler: change the power state of these hosts."""
         self.add(said.SetResourceState(self._now, _hosts(resources, "resources"), str(state)))
 
     def add_change_job_state(self, job_id: str, job_state: str, kill_reason: str | None = None) -> None:
-        """Scheduler: let that be the state of this job."""
+        """Scheduler: change the state of this job."""
         self.add(said.ChangeJobState(self._now, job_id, job_state, kill_reason))
 
     def add_set_job_metadata(self, job_id: str, metadata: str) -> None:
-        """Scheduler: write this beside the job in the results; from 2.0 on."""
+        """Scheduler: write this text next to the job in the results; from 2.0 on."""
         self.add(said.SetJobMetadata(self._now, job_id, metadata))
 
     def _profile(self, profile: JobProfile | Profile | None) -> JobProfile | None:
@@ -283,7 +283,7 @@ additional_io_job=None, extra={}, beside={}),)
             return profile
         found = JobProfile.of(profile, self.version)
         if found is None:
-            raise BuilderError(f"this version has no words for {shown(profile)}", "profile")
+            raise BuilderError(f"this version cannot describe {shown(profile)}", "profile")
         return found
 
 

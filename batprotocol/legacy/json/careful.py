@@ -1,8 +1,8 @@
-"""The careful reader and writer of the JSON protocol, for all that the fast ones stumble over.
+"""The careful reader and writer of the JSON protocol, for all messages on which the fast ones fail.
 
-What a version does not know goes into `extra`, what is wrong into a `DecodeError` that says where. Batsim takes the
-first of two members with one name, so it is done here, too; and commas before a closing bracket, which the
-documentation has in its first example, are read although no Batsim takes them.
+The reader puts fields that a version does not know into `extra`. For an error, it raises a `DecodeError` with the
+place. If two members have one name, the first one counts, as in Batsim. The reader accepts commas before a closing
+bracket: the first example of the documentation has them, although no Batsim accepts them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 
 _TRAILING = re.compile(rb'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])', re.DOTALL)
 _DEEPEST: Final = 500
-"""How deep values are nested at most: Python's own stack is not much deeper."""
+"""The deepest nesting of values: Python's own stack is not much deeper."""
 
 _ONE: Final[Mapping[str, type[Value]]] = {"job": Job, "hpst_host": Resource, "lcst_host": Resource}
 _LISTS: Final = frozenset(["resources_data", "compute_resources", "storage_resources"])
@@ -53,7 +53,7 @@ _BY_TYPE: Final[Mapping[str, EventRow]] = {row.type: row for row in EVENTS}
 
 
 def read(data: bytes, version: Version, strict: bool) -> Message:
-    """Read a message, whatever it holds."""
+    """Read any message."""
     try:
         found, lenient = parsed(data, strict)
         try:
@@ -67,7 +67,7 @@ def read(data: bytes, version: Version, strict: bool) -> Message:
 
 
 def parsed(data: bytes, strict: bool = True) -> tuple[Any, bool]:
-    """The text as dicts and lists, and whether commas had to be left out for that."""
+    """The text as dicts and lists, and whether the reader had to remove commas."""
     text = data.partition(b"\0")[0]
     try:
         return msgspec.json.decode(text), False
@@ -85,11 +85,11 @@ def _syntax(error: Exception) -> DecodeError:
     text = str(error)
     place = re.search(r" \(byte ([0-9]+)\)$", text)
     reason = text[: place.start()] if place else text
-    return DecodeError(f"this is no JSON: {reason}", "", int(place[1]) if place else None)
+    return DecodeError(f"this is not JSON: {reason}", "", int(place[1]) if place else None)
 
 
 def first_members(data: bytes) -> Any:
-    """The text as dicts and lists, where the first of two members with one name counts. It is JSON already."""
+    """The text as dicts and lists, if it is JSON. If two members have one name, the first one counts."""
 
     def first(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         return dict(reversed(pairs))
@@ -138,7 +138,7 @@ def _event(entry: Any, path: str, version: Version, strict: bool, whole: Any) ->
     try:
         return _known(row, timestamp, data, beside, f"{path}.data", version, other, strict, whole)
     except DecodeError:
-        if other:  # another version has an event of that name, and this one may be another thing
+        if other:  # another version has an event of that name, and this one may be different
             return OtherEvent(timestamp, kind, data, beside)
         raise
 
@@ -175,7 +175,7 @@ def _known(
                 raise DecodeError("it is missing", f"{path}.{key}", None, whole)
             continue
         if members[key] is None and not field.required:
-            continue  # it is said that there is none: not the same as saying nothing, so it is kept in `extra`
+            continue  # an explicit null differs from an absent field, so it is kept in `extra`
         known.add(key)
         values[field.name] = _field(field.name, types[field.name], members[key], f"{path}.{key}", strict, whole)
     extra = {key: value for key, value in members.items() if key not in known}
@@ -249,7 +249,7 @@ def _number(found: Any, path: str, whole: Any) -> float:
 
 
 def entry_of(row: EventRow, event: Any, names: list[str], others: list[str], version: Version) -> dict[str, Any]:
-    """An event as nested dicts, with all that is unknown in it."""
+    """An event as nested dicts, with its unknown fields."""
     refuse_other_fields(row, event, others, version)
     keys = {field.name: field.on_wire for field in row.fields or ()}
     required = {field.name for field in row.fields or () if field.required}
@@ -270,7 +270,7 @@ def refuse_other_fields(row: EventRow, event: Any, others: list[str], version: V
 
 
 def _plain(value: Any) -> Any:
-    """A value as dicts and lists, unless msgspec can write it as it stands."""
+    """A value as dicts and lists, unless msgspec can write it directly."""
     if isinstance(value, Job | Resource):
         return _members(value) if value.extra else value
     if isinstance(value, JobProgress):
@@ -310,7 +310,7 @@ def refuse_what_is_not_finite(value: Any, path: str = "") -> None:
 
 
 def no_such_event(row: EventRow, version: Version) -> str:
-    """Why this version does not have an event."""
+    """The reason why this version does not have an event."""
     if version < row.since:
         return f"{row.type} exists from {written(row.since)} on, not in {written(version)}"
     hint = f"; it is called {row.successor} since" if row.successor else ""
@@ -318,7 +318,7 @@ def no_such_event(row: EventRow, version: Version) -> str:
 
 
 def no_such_field(row: EventRow, name: str, version: Version) -> str:
-    """Why this version does not have a field."""
+    """The reason why this version does not have a field."""
     field = next(field for field in row.fields or () if field.name == name)
     if version < field.since:
         return f"{row.type} has it from {written(field.since)} on, not in {written(version)}"

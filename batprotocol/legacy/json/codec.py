@@ -1,7 +1,8 @@
 """The codec of the JSON protocol: bytes in, a `Message` out, and back.
 
-Most messages hold what their version knows, and take the fast way: msgspec reads them into structs that are made of the
-version's table. Whatever that stumbles over is read again by `careful`, which keeps what is unknown.
+Most messages hold only fields that their version knows. For these, there is a fast path: msgspec reads them into
+structs that are created from the version's table. If msgspec fails, `careful` reads the message again, and keeps
+unknown fields.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ _Writer = Callable[[Any], Any]
 
 
 class _Codec(NamedTuple):
-    """What is made of a version's table.
+    """The readers and writers that are created from a version's table.
 
     Attributes:
         version: the version.
-        decoder: reads messages that hold what the version knows, and nothing else.
-        makers: for each struct of an event on the wire, what makes the event of it.
-        writers: for each class of events, what makes a struct of it.
+        decoder: reads messages that hold only fields that the version knows.
+        makers: for each struct of an event on the wire, the function that creates the event.
+        writers: for each class of events, the function that creates the struct.
         encode: writes the struct of a message.
     """
 
@@ -60,7 +61,7 @@ _OPEN: Final[Mapping[type, str]] = {
     QueryReply: "answers",
     QueryRequest: "requests",
 }
-"""The events whose data are one field, whatever they hold."""
+"""The events whose data are one field, with any content."""
 
 
 @cache
@@ -82,7 +83,7 @@ def _codec(given: str | Version) -> _Codec:
 
 
 def _of_event(row: EventRow, version: Version) -> tuple[type, _Maker, _Writer]:
-    """The struct of an event, and the ways from it and to it."""
+    """The struct of an event, and the functions that convert from it and to it."""
     value = row.value
     if value is Notify:
         return _open(row, _make_notify, _write_notify)
@@ -109,7 +110,7 @@ def _entry(row: EventRow, data: Any) -> type:
 
 
 def _maker(value: type[Event], names: list[str]) -> _Maker:
-    """What makes an event of its struct: the fields that a version has need not be the first ones."""
+    """The function that creates an event from its struct: the fields of a version need not be the first ones."""
     positions = list(value.__struct_fields__[1:])
     if not names:
         return lambda entry: value(entry.timestamp)
@@ -125,7 +126,7 @@ def _maker(value: type[Event], names: list[str]) -> _Maker:
 
 
 class _Written(msgspec.Struct, gc=False):
-    """An event as it is written, with its members in the order of Batsim's."""
+    """An event as it is written, with its members in the order of Batsim."""
 
     timestamp: float
     type: str
@@ -172,7 +173,7 @@ def _make_notify(entry: Any) -> Event:
     extra = entry.data
     kind = extra.pop("type", None)
     if type(kind) is not str:
-        raise msgspec.ValidationError("no type")  # the careful reader says it better
+        raise msgspec.ValidationError("no type")  # the careful reader has a better message
     return Notify(entry.timestamp, kind, extra=extra)
 
 
@@ -185,7 +186,7 @@ def _write_other(event: Any) -> Any:
     return {"timestamp": event.timestamp, "type": event.type, "data": event.data, **event.beside}
 
 
-# What is called
+# The public functions
 
 
 def decode(
@@ -194,14 +195,14 @@ def decode(
     """Read a message of the JSON protocol.
 
     Args:
-        data: the text, in UTF-8; what follows a first NUL is ignored, as Batsim does.
-        version: the version of Batsim that is spoken, such as "4.2.1".
-        strict: whether an event or a field is refused that this version does not have. Otherwise, fields are kept in
-            `extra`, and events are kept as `OtherEvent` unless another version has them.
+        data: the text, in UTF-8; text after a first NUL is ignored, as in Batsim.
+        version: the version of Batsim, such as "4.2.1".
+        strict: whether to refuse events and fields that this version does not have. Otherwise, such fields are kept in
+            `extra`, and such events as `OtherEvent`, unless another version has them.
 
     Raises:
-        DecodeError: this is no message; it tells where.
-        ValueError: no such version spoke JSON.
+        DecodeError: this is not a message; the error has the place.
+        ValueError: no such version uses JSON.
 
     >>> decode(b'{"now": 1.0, "events": [{"timestamp": 1.0, "type": "REJECT_JOB", "data": {"job_id": "w0!1"}}]}')
     Message(now=1.0, events=(RejectJob(timestamp=1.0, job_id='w0!1', extra={}, beside={}),), extra={})
@@ -224,11 +225,12 @@ def encode(message: Message, version: str | Version = "4.2") -> bytes:
 
     Args:
         message: the message.
-        version: the version of Batsim that is spoken.
+        version: the version of Batsim.
 
     Raises:
-        EncodeError: this version does not have such an event or field, or JSON cannot hold a value; it tells where.
-        ValueError: no such version spoke JSON.
+        EncodeError: this version does not have such an event or field, or JSON cannot hold a value; the error has the
+            place.
+        ValueError: no such version uses JSON.
 
     >>> encode(Message(1.5), "1.4.0")
     b'{"now":1.5,"events":[]}'

@@ -1,7 +1,7 @@
 """The events of the JSON protocol in its own words: `JOB_SUBMITTED` is `JobSubmitted`, and so on; and the message.
 
-An event holds the fields of all versions; `versions` tells which of them exist in which. What comes beside its
-`timestamp`, `type` and `data` is kept in `beside`, what is unknown in its data in `extra`. They are made with keywords.
+An event holds the fields of all versions; `versions` lists the fields of each version. `extra` keeps the unknown fields
+of its data, and `beside` keeps the fields next to its `timestamp`, `type` and `data`. Fields are keyword arguments.
 """
 
 from __future__ import annotations
@@ -46,21 +46,21 @@ __all__ = [
 
 
 class Event(Value, frozen=True, tag=False):
-    """What all events have.
+    """The base class of all events.
 
     Args:
-        timestamp: when, in simulated seconds.
+        timestamp: the time of the event, in simulated seconds.
     """
 
     timestamp: float
 
 
 class OpenEvent(Event, frozen=True, kw_only=True, tag=False):
-    """An event that forks of Batsim and of schedulers say more in.
+    """An event to which forks of Batsim and of schedulers add fields.
 
     Args:
-        extra: what is unknown in its data.
-        beside: what is unknown beside its `timestamp`, `type` and `data`.
+        extra: the unknown fields of its data.
+        beside: the unknown fields next to its `timestamp`, `type` and `data`.
     """
 
     extra: Mapping[str, Any] = {}
@@ -71,10 +71,10 @@ class OpenEvent(Event, frozen=True, kw_only=True, tag=False):
 
 
 class Query(OpenEvent, frozen=True):
-    """Both sides: asks the other one something.
+    """Both sides: a question to the other side.
 
     Args:
-        requests: what is asked, by its name: `consumed_energy` of Batsim, `estimate_waiting_time` of the scheduler.
+        requests: the questions by their names: `consumed_energy` to Batsim, `estimate_waiting_time` to the scheduler.
     """
 
     requests: Mapping[str, Any]
@@ -84,7 +84,7 @@ class Answer(Event, frozen=True):
     """Both sides: the answer to a `Query`.
 
     Args:
-        answers: what was asked, by its name.
+        answers: the answers, by the names of the questions.
     """
 
     answers: Mapping[str, Any]
@@ -92,18 +92,18 @@ class Answer(Event, frozen=True):
 
     @property
     def consumed_energy(self) -> float | None:
-        """The energy that was used since the beginning, in joules, None if that is not what was asked."""
+        """The energy that was used since the beginning, in joules, None if this answers other questions."""
         return _joules(self.answers)
 
 
 class Notify(OpenEvent, frozen=True):
-    """Both sides: something that needs no answer.
+    """Both sides: a notification that needs no answer.
 
     Args:
-        type: what: `submission_finished`, `registration_finished`, `no_more_static_job_to_submit`,
+        type: its type: `submission_finished`, `registration_finished`, `no_more_static_job_to_submit`,
             `no_more_external_event_to_occur`, `event_machine_unavailable`, or the type of an external event that the
-            user made up.
-        extra: what else is said, such as `resources` for machines that become available.
+            user defined.
+        extra: other fields, such as `resources` for machines that become available.
     """
 
     type: str
@@ -113,7 +113,7 @@ class Notify(OpenEvent, frozen=True):
 
 
 class SimulationBegins(OpenEvent, frozen=True):
-    """Batsim: the simulation begins; here is the platform.
+    """Batsim: the simulation begins, with this platform.
 
     Args:
         nb_resources: how many hosts there are.
@@ -149,7 +149,7 @@ class SimulationBegins(OpenEvent, frozen=True):
 
     @property
     def hosts(self) -> tuple[Resource, ...]:
-        """The hosts that compute, whatever the version calls them."""
+        """The hosts that compute, from the field that the version has for them."""
         return (self.resources_data if self.compute_resources is None else self.compute_resources) or ()
 
 
@@ -162,7 +162,7 @@ class JobSubmitted(OpenEvent, frozen=True):
 
     Args:
         job_id: the job, `workload!job`.
-        job: what it asks for; None if it is in Redis.
+        job: its requests; None if they are in Redis.
         profile: its profile, if profiles are forwarded.
     """
 
@@ -179,7 +179,7 @@ class JobCompleted(OpenEvent, frozen=True):
         status: "SUCCESS", "FAILED" or "TIMEOUT".
         job_state: `COMPLETED_SUCCESSFULLY`, `COMPLETED_FAILED`, `COMPLETED_WALLTIME_REACHED`, `COMPLETED_KILLED`.
         return_code: 0 for success.
-        kill_reason: why it was killed, or "".
+        kill_reason: the reason for which it was killed, or "".
         alloc: the hosts that it ran on.
     """
 
@@ -192,11 +192,11 @@ class JobCompleted(OpenEvent, frozen=True):
 
 
 class JobKilled(OpenEvent, frozen=True):
-    """Batsim: these jobs were killed as asked, or had ended meanwhile.
+    """Batsim: these jobs were killed, as requested, or had ended meanwhile.
 
     Args:
         job_ids: the jobs.
-        job_progress: how far those came that were really killed.
+        job_progress: the progress of the jobs that were really killed.
     """
 
     job_ids: tuple[str, ...]
@@ -204,7 +204,7 @@ class JobKilled(OpenEvent, frozen=True):
 
 
 class ResourceStateChanged(OpenEvent, frozen=True):
-    """Batsim: these hosts have reached the power state that was asked for.
+    """Batsim: these hosts have reached the requested power state.
 
     Args:
         resources: the hosts.
@@ -219,7 +219,7 @@ class QueryReply(Event, frozen=True):
     """Batsim: the answer to a `QueryRequest`.
 
     Args:
-        answers: what was asked; the energy is called `energy_consumed`, and in the documentation `consumed_energy`.
+        answers: the answers. The name of the energy is `energy_consumed`; the documentation has `consumed_energy`.
     """
 
     answers: Mapping[str, Any]
@@ -227,20 +227,20 @@ class QueryReply(Event, frozen=True):
 
     @property
     def consumed_energy(self) -> float | None:
-        """The energy that was used since the beginning, in joules, None if that is not what was asked."""
+        """The energy that was used since the beginning, in joules, None if this answers other questions."""
         return _joules(self.answers)
 
 
 class RequestedCall(OpenEvent, frozen=True):
-    """Batsim: here is the call that was asked for."""
+    """Batsim: the call that the scheduler requested."""
 
 
 class FromJobMsg(OpenEvent, frozen=True):
-    """Batsim: a job with a profile `send` says this.
+    """Batsim: a message of a job with a profile `send`.
 
     Args:
         job_id: the job.
-        msg: what it says.
+        msg: its message.
     """
 
     job_id: str
@@ -251,10 +251,10 @@ class FromJobMsg(OpenEvent, frozen=True):
 
 
 class QueryRequest(Event, frozen=True):
-    """Scheduler: asks Batsim something.
+    """Scheduler: a question to Batsim.
 
     Args:
-        requests: what is asked, by its name, as Batsim takes it; or as documented, inside of `requests`.
+        requests: the questions by their names, in the form that Batsim accepts, or inside `requests`, as documented.
     """
 
     requests: Mapping[str, Any]
@@ -277,9 +277,9 @@ class ExecuteJob(OpenEvent, frozen=True):
     Args:
         job_id: a submitted job.
         alloc: the hosts.
-        mapping: for each executor, the place of its host in the allocation; numbers or numbers in texts.
+        mapping: for each executor, the place of its host in the allocation; numbers, or strings of numbers.
         storage_mapping: for each storage that the profile names, the number of the host.
-        additional_io_job: `profile_name`, `alloc` and maybe `profile` of transfers to be merged into the job.
+        additional_io_job: `profile_name`, `alloc` and optionally `profile` of transfers to be merged into the job.
     """
 
     job_id: str
@@ -290,10 +290,10 @@ class ExecuteJob(OpenEvent, frozen=True):
 
 
 class CallMeLater(OpenEvent, frozen=True):
-    """Scheduler: call me at that time.
+    """Scheduler: request a call at that time.
 
     Args:
-        time: when, in simulated seconds; the wire calls it `timestamp`.
+        time: the time of the call, in simulated seconds; its name on the wire is `timestamp`.
     """
 
     time: float
@@ -310,11 +310,11 @@ class KillJob(OpenEvent, frozen=True):
 
 
 class SubmitJob(OpenEvent, frozen=True):
-    """Scheduler: here is a new job, until 2.x.
+    """Scheduler: submit a new job, until 2.x.
 
     Args:
         job_id: its name, `workload!job`.
-        job: what it asks for; None if it is in Redis.
+        job: its requests; None if they are in Redis.
         profile: its profile, if that is new.
     """
 
@@ -324,10 +324,10 @@ class SubmitJob(OpenEvent, frozen=True):
 
 
 class SubmitProfile(OpenEvent, frozen=True):
-    """Scheduler: here is a new profile, in 1.4 and 2.x.
+    """Scheduler: submit a new profile, in 1.4 and 2.x.
 
     Args:
-        workload_name: the workload that it is for.
+        workload_name: its workload.
         profile_name: its name.
         profile: the profile.
     """
@@ -338,11 +338,11 @@ class SubmitProfile(OpenEvent, frozen=True):
 
 
 class RegisterJob(OpenEvent, frozen=True):
-    """Scheduler: here is a new job, from 3.0 on.
+    """Scheduler: register a new job, from 3.0 on.
 
     Args:
         job_id: its name, `workload!job`.
-        job: what it asks for; None if it is in Redis.
+        job: its requests; None if they are in Redis.
     """
 
     job_id: str
@@ -350,10 +350,10 @@ class RegisterJob(OpenEvent, frozen=True):
 
 
 class RegisterProfile(OpenEvent, frozen=True):
-    """Scheduler: here is a new profile, from 3.0 on.
+    """Scheduler: register a new profile, from 3.0 on.
 
     Args:
-        workload_name: the workload that it is for.
+        workload_name: its workload.
         profile_name: its name.
         profile: the profile.
     """
@@ -364,7 +364,7 @@ class RegisterProfile(OpenEvent, frozen=True):
 
 
 class SetResourceState(OpenEvent, frozen=True):
-    """Scheduler: bring these hosts into that power state.
+    """Scheduler: change the power state of these hosts.
 
     Args:
         resources: the hosts.
@@ -376,12 +376,12 @@ class SetResourceState(OpenEvent, frozen=True):
 
 
 class ChangeJobState(OpenEvent, frozen=True):
-    """Scheduler: let that be the state of this job.
+    """Scheduler: change the state of this job.
 
     Args:
         job_id: the job.
         job_state: the state.
-        kill_reason: why, for `COMPLETED_KILLED`.
+        kill_reason: the reason, for `COMPLETED_KILLED`.
     """
 
     job_id: str
@@ -390,7 +390,7 @@ class ChangeJobState(OpenEvent, frozen=True):
 
 
 class SetJobMetadata(OpenEvent, frozen=True):
-    """Scheduler: write this beside the job in Batsim's results.
+    """Scheduler: write this text next to the job in Batsim's results.
 
     Args:
         job_id: the job.
@@ -402,11 +402,11 @@ class SetJobMetadata(OpenEvent, frozen=True):
 
 
 class ToJobMsg(OpenEvent, frozen=True):
-    """Scheduler: tells a job with a profile `recv` this.
+    """Scheduler: a message to a job with a profile `recv`.
 
     Args:
         job_id: the job.
-        msg: what it is told.
+        msg: the message.
     """
 
     job_id: str
@@ -417,8 +417,8 @@ class OtherEvent(Event, frozen=True):
     """An event that no version of the protocol has, such as a fork's.
 
     Args:
-        type: what it is called on the wire.
-        data: all that it holds.
+        type: its name on the wire.
+        data: all its fields.
     """
 
     type: str
@@ -432,7 +432,7 @@ class Message(Value, frozen=True):
     Args:
         now: the time at which it is sent, in simulated seconds.
         events: the events, each with a `timestamp` <= `now`, in ascending order. None is called NOP.
-        extra: whatever else is in the message.
+        extra: the other fields of the message.
 
     >>> Message(1.5)
     Message(now=1.5, events=(), extra={})

@@ -1,7 +1,7 @@
-"""Profiles in the words of the older workload files, and the values of today's protocol: one to the other and back.
+"""Conversion between profiles of the older workload files and values of the current protocol, in both directions.
 
-The types of parallel tasks were renamed in 3.0 (`msg_par_hg` became `parallel_homogeneous`): both are read, and the
-ones of the version are written. It must not know of messages.
+Batsim 3.0 renamed the types of parallel tasks (`msg_par_hg` became `parallel_homogeneous`). This module reads both, and
+writes the names of the version. It must not know messages.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _EACH: Final = HomogeneousParallelTaskGenerationStrategy.DefinedAmountsUsedForEa
 
 
 class _Unfit(Exception):
-    """A field is missing, or not what it should be."""
+    """A field is missing or malformed."""
 
 
 def _number(fields: Mapping[str, Any], key: str, default: float | None = None) -> float:
@@ -123,11 +123,11 @@ _TYPES: Final[Mapping[str, Callable[[Mapping[str, Any]], Profile]]] = {
     "smpi": _smpi,
     "usage_trace": _usage,
 }
-"""How each type is read; `send` and `recv`, with which jobs spoke to the scheduler, have no successor."""
+"""The reader of each type. `send` and `recv`, for messages of jobs and the scheduler, have no successor."""
 
 
 def profile_of(fields: Mapping[str, Any]) -> Profile | None:
-    """The value of today's protocol, None where there is none for it.
+    """The profile as a value of the current protocol, None if there is none.
 
     >>> profile_of({"type": "msg_par_hg", "cpu": 1e6, "com": 0})
     ParallelTaskHomogeneousProfile(computation_amount=1000000.0, communication_amount=0.0, \
@@ -144,7 +144,7 @@ generation_strategy=<HomogeneousParallelTaskGenerationStrategy.DefinedAmountsUse
 
 
 def described(profile: Profile, version: object) -> dict[str, Any] | None:
-    """The object of that version's workload files, None where it has no word for this profile."""
+    """The object in that version's workload files, None if the version has no type for this profile."""
     before = isinstance(version, tuple) and version < (3,)
     found = _described(profile, before)
     if found is None or any(isinstance(value, float) and not isfinite(value) for value in found.values()):

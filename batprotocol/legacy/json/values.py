@@ -1,7 +1,7 @@
-"""What the events of the JSON protocol hold: jobs, profiles, resources, progress. Plain, immutable, comparable.
+"""The values in the events of the JSON protocol: jobs, profiles, resources, progress. Plain, immutable, comparable.
 
-What a field is called here, the protocol calls it too. Absent is None, and what no version of the protocol knows is
-kept in `extra`, so that it survives. It must not know of bytes, nor of versions: `versions` has the table.
+The fields have the names of the protocol. An absent field is None. `extra` keeps the fields that no version of the
+protocol knows. This module must not know bytes, nor versions: `versions` has the table.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Job", "JobProfile", "JobProgress", "Resource", "fields_of", "types_o
 
 @cache
 def fields_of(value: type[Value]) -> tuple[FieldInfo, ...]:
-    """The fields of a class of values. To find out what their types mean takes longer than to read a message."""
+    """The fields of a class of values. To resolve their types takes longer than to read a message."""
     return msgspec.structs.fields(value)
 
 
@@ -38,20 +38,20 @@ _NESTED: Final[dict[str, Any]] = {
     "omit_defaults": True,
     "rename": {"extra": "\uf8ffextra"},
 }
-"""These values are read and written as they stand. `extra` is a name that workload files use, too: it has none of its
-own on the wire, and a value that is unknown there is put into it by the careful reader."""
+"""These values are read and written directly. Workload files use the name `extra`, too, so this field has no name on
+the wire: the careful reader puts unknown fields into it."""
 
 
 class Job(Value, frozen=True, **_NESTED):
-    """A job as the workload file has it.
+    """A job, as in the workload file.
 
     Args:
-        id: `workload!job`. Batsim 1.x wants the number of a dynamic job alone, as an integer or in its text.
+        id: `workload!job`. For a dynamic job, Batsim 1.x requires the number alone, as an integer or a string.
         profile: the name of its profile, in its own workload.
-        res: how many resources it asks for.
-        subtime: when it is or was submitted, in simulated seconds.
+        res: how many resources it requests.
+        subtime: the time of its submission, in simulated seconds.
         walltime: seconds after which Batsim kills it; None or -1: never.
-        extra: whatever else the workload file says of it.
+        extra: its other fields in the workload file.
 
     >>> Job("w0!1", "delay10", 4).walltime is None
     True
@@ -72,9 +72,9 @@ class Resource(Value, frozen=True, **_NESTED):
         id: its number; the hosts of the parallel file systems of Batsim 1 and 2 have -2 and -3.
         name: its name in the platform file.
         state: "idle", "computing", "sleeping", "switching_on", "switching_off", "unavailable".
-        properties: those of the platform file.
-        zone_properties: those of the zone that holds it; None before 4.0.
-        extra: whatever else is said of it.
+        properties: its properties in the platform file.
+        zone_properties: the properties of its zone; None before 4.0.
+        extra: its other fields.
     """
 
     id: int
@@ -86,15 +86,15 @@ class Resource(Value, frozen=True, **_NESTED):
 
 
 class JobProgress(Value, frozen=True, **_NESTED):
-    """How far a job or one of its tasks had come when it was killed.
+    """The progress of a job, or of one of its tasks, when it was killed.
 
     Args:
         profile: the name of its profile, until 2.x.
         profile_name: the name of its profile, from 3.0 on.
-        progress: the share that was done, in [0,1].
+        progress: the completed share, in [0,1].
         current_task_index: for a composed profile, the task that ran; -1 for replayed traces.
-        current_task: how far that task had come.
-        extra: whatever else is said of it.
+        current_task: the progress of that task.
+        extra: its other fields.
     """
 
     profile: str | None = None
@@ -106,15 +106,15 @@ class JobProgress(Value, frozen=True, **_NESTED):
 
     @property
     def name(self) -> str | None:
-        """The name of the profile, whatever the version calls it."""
+        """The name of the profile, from the field that the version has for it."""
         return self.profile_name if self.profile is None else self.profile
 
 
 class JobProfile:
-    """A profile, as the workload file has it.
+    """A profile, as in the workload file.
 
     Args:
-        fields: the JSON object: its `type` and what that takes.
+        fields: the JSON object: its `type`, and the fields of that type.
 
     >>> JobProfile({"type": "delay", "delay": 10}).value
     DelayProfile(delay=10.0)
@@ -129,7 +129,7 @@ class JobProfile:
 
     @classmethod
     def of(cls, profile: Profile, version: object = (4, 2)) -> JobProfile | None:
-        """The profile of today's protocol as that version's workload files describe it, None where they have no words.
+        """A profile of the current protocol, as in that version's workload files; None if they have no such type.
 
         >>> JobProfile.of(profile_of({"type": "delay", "delay": 3}))
         JobProfile({'type': 'delay', 'delay': 3.0})
@@ -139,18 +139,18 @@ class JobProfile:
 
     @property
     def type(self) -> str | None:
-        """What kind it is: "delay", "parallel_homogeneous", "composed"..., in the words of its version."""
+        """Its type: "delay", "parallel_homogeneous", "composed"..., with the name of its version."""
         kind = self.fields.get("type")
         return kind if isinstance(kind, str) else None
 
     @property
     def value(self) -> Profile | None:
-        """The same profile in today's protocol, None where it has none: `send`, `recv`, and what is malformed."""
+        """The same profile in the current protocol, None for `send`, `recv` and malformed profiles."""
         return profile_of(self.fields)
 
     @property
     def return_code(self) -> int:
-        """What jobs with this profile return, 0 unless told otherwise."""
+        """The return code of jobs with this profile, 0 by default."""
         code = self.fields.get("ret", 0)
         return code if type(code) is int else 0
 

@@ -1,6 +1,6 @@
-"""Which event and which field exists from which version of Batsim to which: one table, for the codec and for people.
+"""The versions of Batsim in which each event and each field exists: one table, for the codec and for people.
 
-Today's names are those of Batsim 4. A version is a tuple of numbers, such as (4, 2, 1), and so are the bounds.
+The current names are those of Batsim 4. A version is a tuple of numbers, such as (4, 2, 1), and so are the bounds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["EVENTS", "VERSIONS", "EventRow", "FieldRow", "Version", "rows_of", "
 Version: TypeAlias = tuple[int, ...]
 
 VERSIONS: Final = ("1.0", "1.1", "1.2", "1.3", "1.4", "2.0", "3.0", "3.1", "4.0", "4.1", "4.2")
-"""The versions of Batsim that spoke JSON."""
+"""The versions of Batsim that use this JSON protocol."""
 
 B2S: Final = (Direction.BATSIM_TO_EDC,)
 S2B: Final = (Direction.EDC_TO_BATSIM,)
@@ -33,11 +33,11 @@ class FieldRow(NamedTuple):
     """A field of an event's data.
 
     Attributes:
-        name: what the value calls it.
+        name: its name in the value.
         since: the first version that has it.
         until: the first version that does not have it any more.
-        required: whether the event makes no sense without it.
-        key: what the wire calls it.
+        required: whether the event needs it.
+        key: its name on the wire.
     """
 
     name: str
@@ -48,7 +48,7 @@ class FieldRow(NamedTuple):
 
     @property
     def on_wire(self) -> str:
-        """What the wire calls it."""
+        """Its name on the wire."""
         return self.key or self.name
 
 
@@ -56,13 +56,13 @@ class EventRow(NamedTuple):
     """An event.
 
     Attributes:
-        type: what the wire calls it.
+        type: its name on the wire.
         value: its class.
-        directions: who says it.
-        fields: what its data hold; None where they hold whatever is asked or answered, by its name.
+        directions: the sides that send it.
+        fields: the fields of its data; None if they are the questions or answers, by their names.
         since: the first version that has it.
         until: the first version that does not have it any more.
-        successor: what it is called since, or "".
+        successor: its later name, or "".
     """
 
     type: str
@@ -74,11 +74,11 @@ class EventRow(NamedTuple):
     successor: str = ""
 
     def exists(self, version: Version) -> bool:
-        """Whether that version has it."""
+        """Whether that version has the event."""
         return self.since <= version < self.until
 
     def fields_of(self, version: Version) -> tuple[FieldRow, ...]:
-        """The fields that it has in that version."""
+        """The fields of the event in that version."""
         return tuple(field for field in self.fields or () if field.since <= version < field.until)
 
 
@@ -176,7 +176,7 @@ def version_of(version: str | Version) -> Version:
         version: "4.2.1", "4.2", "v1.4.0" or "4", the last of its kind; or the numbers.
 
     Raises:
-        ValueError: no Batsim of this version spoke JSON.
+        ValueError: no Batsim of this version uses this protocol.
 
     >>> version_of("4.2.1"), version_of("2.0"), version_of("4")
     ((4, 2, 1), (2, 0), (4, 2))
@@ -201,5 +201,5 @@ def written(version: Version) -> str:
 
 @cache
 def rows_of(version: Version) -> Mapping[str, EventRow]:
-    """The events of a version, by what the wire calls them."""
+    """The events of a version, by their names on the wire."""
     return {row.type: row for row in EVENTS if row.exists(version)}

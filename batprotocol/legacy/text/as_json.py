@@ -1,7 +1,8 @@
-"""What is said in text in the words of JSON 1.x, and back: for translations, which then need be written once.
+"""Conversion between messages in text and events of JSON 1.x, so that each translation needs to be written only once.
 
-What is lost: the order of machines, and several allocations in one event. Jobs and hosts are not told in text, so a
-`SimulationBegins` holds none, and a `JobSubmitted` its name only. A scheduler's `N` is an `OtherEvent` of this name.
+The conversion loses the order of machines, and several allocations in one event. Messages in text do not describe jobs
+and hosts: a `SimulationBegins` has no hosts, and a `JobSubmitted` has only the name. A scheduler's `N` becomes an
+`OtherEvent` of this name.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from batprotocol.model import Direction, format_hosts, parse_hosts
 __all__ = ["NOP", "from_json", "to_json"]
 
 NOP: Final = "NOP"
-"""What a scheduler's `N` is called: Batsim waits until its time, and does nothing then."""
+"""The name of a scheduler's `N`: Batsim waits until its time, and does nothing then."""
 
 
 def to_json(message: t.Message, direction: Direction | None = None) -> j.Message:
-    """A message in text, in the words of JSON.
+    """Convert a message in text to events of JSON.
 
     Args:
         message: the message.
-        direction: who says it, None: as far as its stamps tell, and else Batsim. The time of a scheduler's message is
-            that of its last event, as Batsim looks at no other.
+        direction: the side that sends it; None: the side that its stamps show, by default Batsim. The time of a
+            scheduler's message is the time of its last event, because Batsim reads no other time.
 
     >>> to_json(t.Message(3, 1.0, [t.JobRejection(1.0, "w0!1")])).events
     (RejectJob(timestamp=1.0, job_id='w0!1', extra={}, beside={}),)
@@ -82,9 +83,9 @@ def _to_json(event: t.Event, is_batsim: bool) -> Iterator[j.Event]:
 
 
 def from_json(message: j.Message, version: int = 3) -> tuple[t.Message, list[j.Event]]:
-    """A message in the words of JSON, in text; and the events that this version of text has no stamp for.
+    """Convert a message of JSON to text. Returns also the events for which this version of text has no stamp.
 
-    If nothing is left, there is an `N` at the time of the message.
+    If no event remains, the message holds an `N` at its time.
 
     >>> from_json(j.Message(1.0, [j.RequestedCall(1.0), j.SetJobMetadata(1.0, "w0!1", "x")]))[0].events
     (Nop(timestamp=1.0),)
@@ -100,7 +101,7 @@ def from_json(message: j.Message, version: int = 3) -> tuple[t.Message, list[j.E
 
 
 def _machines(hosts: str, version: int = 3) -> str:
-    """Machines in ascending order, which version 0 wants one by one."""
+    """Machines in ascending order; version 0 requires them one by one."""
     return ",".join(map(str, parse_hosts(hosts)) if version == 0 else str(parse_hosts(hosts)).split())
 
 

@@ -1,7 +1,6 @@
 """The codec of the text protocol: `3:10.0|10.0:S:w0!1` in, a `Message` out, and back.
 
-What is written as it should be is read by the table of the stamps; what is not, as Batsim would read it, if that is
-wanted.
+The codec reads well-formed messages with the table of the stamps. It can read other messages in the way of Batsim.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ def decode(
 
     Args:
         data: the text, in UTF-8; other bytes survive a round trip.
-        version: the version of the Batsim that says or hears this, in [0,3]; None: any.
-        strict: whether what Batsim would not write itself is refused: other forms of numbers, empty parts, and stamps
-            and names of jobs that this version does not have. Otherwise, it is read as Batsim does.
+        version: the version of the Batsim that sends or receives this, in [0,3]; None: any.
+        strict: whether to refuse forms that Batsim does not write itself: other forms of numbers, empty parts, and
+            stamps and names of jobs that this version does not have. Otherwise, they are read as Batsim reads them.
 
     Raises:
-        DecodeError: this is no message, or Batsim aborts on it; it tells where.
+        DecodeError: this is not a message, or Batsim aborts on it; the error has the place.
 
     >>> decode(b"3:10.5|10:S:w0!1|10.5:N").events
     (JobSubmission(timestamp=10.0, job_id='w0!1'), Nop(timestamp=10.5))
@@ -60,7 +59,7 @@ def _plain(text: str, version: int | None, strict: bool) -> e.Message:
     except Unfit as error:
         raise DecodeError(str(error), "now", offset) from None
     if not parts:
-        raise DecodeError("a message has one event at least, if only N", "events", len(head))
+        raise DecodeError("a message has at least one event; use N if there is no other", "events", len(head))
     events = []
     offset = len(head) + 1
     for index, part in enumerate(parts):
@@ -98,7 +97,7 @@ def _event(part: str, path: str, offset: int, version: int | None, strict: bool)
 def _as_batsim(text: str, version: int | None) -> e.Message:
     head, *parts = lenient.split(text, "|")
     if not parts:
-        raise DecodeError("a message has one event at least, if only N", "events", len(head))
+        raise DecodeError("a message has at least one event; use N if there is no other", "events", len(head))
     events: list[e.Event] = []
     for index, part in enumerate(parts):
         try:
@@ -117,10 +116,10 @@ def encode(message: e.Message, version: int | None = None) -> bytes:
 
     Args:
         message: the message.
-        version: the version of the Batsim that says or hears this, in [0,3]; None: any.
+        version: the version of the Batsim that sends or receives this, in [0,3]; None: any.
 
     Raises:
-        EncodeError: the protocol, or that version of it, cannot say this; it tells where.
+        EncodeError: the protocol, or that version, cannot express this; the error has the place.
 
     >>> encode(e.Message(3, 15.0, [e.JobAllocation(15.0, [e.Allocation("w0!1", "0-3")])]))
     b'3:15.000000|15.000000:J:w0!1=0-3'
@@ -128,7 +127,7 @@ def encode(message: e.Message, version: int | None = None) -> bytes:
     if type(message.version) is not int or not 0 <= message.version < 10**9:
         raise EncodeError(f"expected a version such as {VERSIONS[-1]}, got {shown(message.version)}", "version")
     if not message.events:
-        raise EncodeError("a message has one event at least, if only a Nop", "events")
+        raise EncodeError("a message has at least one event; use a Nop if there is no other", "events")
     path = "now"
     try:
         parts = [f"{message.version}:{written(message.now)}"]

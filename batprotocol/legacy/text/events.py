@@ -1,6 +1,6 @@
 """The events of the text protocol, one for each of its sixteen stamps, and the message.
 
-Sets of machines stay the wire's text until someone asks for them. It must not know of bytes.
+Sets of machines keep the text of the wire until you ask for them. This module must not know bytes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def machines_of(text: str) -> tuple[range, ...]:
         text: `a` or `a-b`, separated by commas.
 
     Raises:
-        HostSetError: something else is in the text, or an interval is descending.
+        HostSetError: the text has another form, or an interval is descending.
 
     >>> machines_of("3,0-1")
     (range(3, 4), range(0, 2))
@@ -60,16 +60,18 @@ def machines_of(text: str) -> tuple[range, ...]:
         first = int(interval[1]) if interval else 0
         last = int(interval[2] or first) if interval else -1
         if first > last:
-            raise HostSetError(f"{shown(text)} are no machines: {shown(part)} is no machine and no interval a-b")
+            raise HostSetError(
+                f"{shown(text)} is not a set of machines: {shown(part)} is neither a machine nor an interval a-b"
+            )
         found.append(range(first, last + 1))
     return tuple(found)
 
 
 class Event(Value, frozen=True):
-    """What all events have.
+    """The base class of all events.
 
     Args:
-        timestamp: when, in simulated seconds.
+        timestamp: the time of the event, in simulated seconds.
     """
 
     timestamp: float
@@ -100,8 +102,8 @@ class JobSubmission(_OfJob, frozen=True):
     """Batsim, stamp S: a job was submitted.
 
     Args:
-        job_id: the job, `workload!number`, and its number alone in versions 0 and 1. What it asks for is in Redis, and
-            there in the workload file.
+        job_id: the job, `workload!number`, and its number alone in versions 0 and 1. Its requests are in Redis; in
+            versions 0 and 1, in the workload file.
     """
 
 
@@ -129,7 +131,7 @@ class JobAllocation(Event, frozen=True):
     """Scheduler, stamp J: execute these jobs.
 
     Args:
-        allocations: the machines of each job, one at least.
+        allocations: the machines of each job, for one job or more.
     """
 
     allocations: TupleOf[Allocation]
@@ -139,7 +141,7 @@ class JobAllocation(Event, frozen=True):
 
 
 class PStateRequest(_OfPState, frozen=True):
-    """Scheduler, stamp P: bring these machines into that power state.
+    """Scheduler, stamp P: change the power state of these machines.
 
     Args:
         machines: the machines.
@@ -148,7 +150,7 @@ class PStateRequest(_OfPState, frozen=True):
 
 
 class PStateChanged(_OfPState, frozen=True):
-    """Batsim, stamp p: these machines are in that power state, as was asked.
+    """Batsim, stamp p: these machines are in the requested power state.
 
     Args:
         machines: the machines.
@@ -165,10 +167,10 @@ class JobRejection(_OfJob, frozen=True):
 
 
 class NopMeLater(Event, frozen=True):
-    """Scheduler, stamp n: call me at that time. Answered by a `Nop`.
+    """Scheduler, stamp n: request a call at that time. Batsim answers with a `Nop`.
 
     Args:
-        time: when, in simulated seconds.
+        time: the time of the call, in simulated seconds.
     """
 
     time: float
@@ -213,11 +215,11 @@ class MachinesRepaired(_OfMachines, frozen=True):
 
 
 class WaitingTimeQuery(Event, frozen=True):
-    """Batsim, stamp Q: how long would such a job have to wait? It is in the sources of version 3, and was never said.
+    """Batsim, stamp Q: how long would such a job wait? The sources of version 3 have it, but no Batsim sends it.
 
     Args:
-        submitter: who asks.
-        nb_res: how many machines the job would ask for.
+        submitter: the submitter that asks.
+        nb_res: how many machines the job would request.
         processing_time: how many seconds it would run.
     """
 
@@ -227,11 +229,11 @@ class WaitingTimeQuery(Event, frozen=True):
 
 
 class WaitingTime(Event, frozen=True):
-    """Scheduler, stamp W: so long would such a job have to wait.
+    """Scheduler, stamp W: the time that such a job would wait.
 
     Args:
-        submitter: who asked.
-        nb_res: how many machines the job would ask for.
+        submitter: the submitter that asked.
+        nb_res: how many machines the job would request.
         processing_time: how many seconds it would run.
         expected_time: how many seconds it would wait.
     """
@@ -246,10 +248,10 @@ class Message(Value, frozen=True):
     """The events of one turn, and its time.
 
     Args:
-        version: the version of the protocol that is said, in [0,3]. Batsim never looks at that of a scheduler.
-        now: the time at which it is sent, in simulated seconds. Batsim never looks at that of a scheduler.
-        events: the events, one at least, in chronological order. Batsim's are not later than `now`; a scheduler's are
-            not earlier than the `now` of the message that it answers, and Batsim waits until each.
+        version: the version of the protocol in the message, in [0,3]. Batsim ignores it in a scheduler's message.
+        now: the time at which it is sent, in simulated seconds. Batsim ignores it in a scheduler's message.
+        events: one event or more, in chronological order. Batsim's events are not later than `now`. A scheduler's
+            events are not earlier than the `now` of the message that it answers, and Batsim waits until each.
 
     >>> Message(3, 2.0, [Nop(2.0)])
     Message(version=3, now=2.0, events=(Nop(timestamp=2.0),))

@@ -13,7 +13,7 @@ from batprotocol.legacy.text.codec import decode, encode
 __all__ = ["LARGEST", "Stream", "decode_frame", "encode_frame"]
 
 LARGEST: Final = 2**28
-"""No message is read that is larger, 256 MiB: a size of 4 GiB is a mistake, and must not be waited for."""
+"""The size of the largest message, 256 MiB. A size of 4 GiB is a mistake: the reader must not wait for it."""
 
 _SIZE = struct.Struct("=I")
 
@@ -24,7 +24,7 @@ def decode_frame(
     """Read a message behind its size, an unsigned integer of four bytes in the order of the machine.
 
     Raises:
-        DecodeError: the size is another one, or this is no message.
+        DecodeError: the size is wrong, or this is not a message.
     """
     given = bytes(data)
     if len(given) < _SIZE.size:
@@ -39,14 +39,14 @@ def encode_frame(message: e.Message, version: int | None = None) -> bytes:
     """Write a message behind its size.
 
     Raises:
-        EncodeError: the protocol cannot say this.
+        EncodeError: the protocol cannot express this.
     """
     data = encode(message, version)
     return _SIZE.pack(len(data)) + data
 
 
 class Stream:
-    """What comes through a Unix socket, cut into messages. It does no I/O.
+    """A reader of messages from the bytes of a Unix socket. It does no I/O.
 
     >>> stream = Stream()
     >>> [len(each) for each in stream.feed(encode_frame(e.Message(3, 0.0, [e.SimulationBegins(0.0)])) + b"\\x05")]
@@ -57,7 +57,7 @@ class Stream:
         self._held = bytearray()
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Take what has come, and give the contents of the messages that are whole.
+        """Take the bytes that have arrived, and return the contents of the complete messages.
 
         Raises:
             DecodeError: a message is larger than `LARGEST`.

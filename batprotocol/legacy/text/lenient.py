@@ -1,7 +1,6 @@
-"""What a scheduler says, as Batsim reads it: whatever it takes, in the words that it would have written itself.
+"""The messages of a scheduler, as Batsim reads them: all forms that it accepts, in the form that it writes itself.
 
-Batsim looks at no head, takes several bars, colons and commas for one, and of what should be a number as much as is
-one.
+Batsim ignores the head. It reads several bars, colons or commas as one. Of a number, it reads the part that is one.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ __all__ = ["read_event", "read_head", "split"]
 
 
 def split(text: str, mark: str) -> list[str]:
-    """The parts between marks, of which several in a row are one."""
+    """The parts between marks. Several marks in a row count as one."""
     return re.split(f"{re.escape(mark)}+", text)
 
 
 def read_head(head: str, version: int | None, last: float) -> tuple[int, float]:
-    """A version and a time, whatever is said: those that are there as far as they can be read."""
+    """A version and a time, from any head: the numbers that can be read in it."""
     said, _, time = head.partition(":")
     number, now = integer(said), real(time)
     given = number if number is not None and number >= 0 else version or 0
@@ -86,10 +85,10 @@ def _machines(text: str, version: int | None) -> str:
     for part in split(text, ","):
         ends = [part] if version == 0 else split(part, "-")
         if len(ends) > 2:
-            raise Unfit(f"{shown(part)} is no machine and no interval a-b")
+            raise Unfit(f"{shown(part)} is neither a machine nor an interval a-b")
         first, last = _number(ends[0], "a machine"), _number(ends[-1], "a machine")
         if first > last or first < 0:
-            raise Unfit(f"{shown(part)} is no machine and no interval a-b")
+            raise Unfit(f"{shown(part)} is neither a machine nor an interval a-b")
         found.append(str(first) if len(ends) == 1 else f"{first}-{last}")
     return ",".join(found)
 
@@ -139,4 +138,4 @@ _CONTENTS: Final[Mapping[str, Callable[[str, int | None], tuple[Any, ...]]]] = {
     "n": _later,
     "W": _waiting,
 }
-"""How the content of a scheduler's stamps is read. Batsim's own, nobody reads leniently."""
+"""The readers of the contents of a scheduler's stamps. There is no lenient reader for Batsim's own stamps."""

@@ -1,4 +1,4 @@
-"""What jobs are called in text, and today: text wants numbers, and versions 0 and 1 have them alone. No events."""
+"""The names of jobs in text, and now: text requires numbers, and versions 0 and 1 have only numbers. No events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["JobNames"]
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
 _FIRST: Final = 1_000_000
-"""The first number of jobs that have none of their own."""
+"""The first number for jobs that have no number of their own."""
 
 
 class JobNames:
@@ -20,7 +20,7 @@ class JobNames:
 
     Args:
         version: the version of the text protocol.
-        workloads: what text calls workloads, by what they are called today; the same unless told otherwise.
+        workloads: the names of workloads in text, by their current names; by default, the same names.
 
     >>> names = JobNames(1)
     >>> names.to_text("w0!7"), names.to_today("7"), names.to_text("w0!seven")
@@ -35,10 +35,10 @@ class JobNames:
         self.renamed = 0
 
     def to_text(self, job_id: str) -> str:
-        """What text calls a job of today.
+        """The name in text of a job, from its current name.
 
         Raises:
-            EncodeError: versions 0 and 1 know one workload only, and this is a job of a second one.
+            EncodeError: versions 0 and 1 know only one workload, and this is a job of a second one.
         """
         known = self._text.get(job_id)
         if known is not None:
@@ -51,12 +51,12 @@ class JobNames:
         if said in self._today:
             other = shown(self._today[said])
             reason = f"{shown(job_id)} and {other} would both be job {said}"
-            raise EncodeError(f"{reason}: versions 0 and 1 of text know one workload only")
+            raise EncodeError(f"{reason}: versions 0 and 1 of text know only one workload")
         self._text[job_id], self._today[said] = said, job_id
         return said
 
     def to_today(self, said: str) -> str:
-        """What a job is called today."""
+        """The current name of a job."""
         known = self._today.get(said)
         if known is not None:
             return known

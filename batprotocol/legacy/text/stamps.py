@@ -1,7 +1,7 @@
-"""The stamps of the text protocol as Batsim really had them: one table, for the codec, for rules and for people.
+"""The stamps of the text protocol, as Batsim really has them: one table, for the codec, for rules and for people.
 
-The documentation has later versions for most of them; those here are of four Batsims that were asked. It knows what is
-behind a stamp when it is written as Batsim writes it; how Batsim reads what is written otherwise, `lenient` knows.
+The documentation has later versions for most of them. The versions here were measured with four Batsims. The table
+knows the content of a stamp in the form that Batsim writes; `lenient` knows the other forms that Batsim reads.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BOTH: Final = (*B2S, *S2B)
 
 
 class Unfit(Exception):
-    """What is behind a stamp cannot be read, or cannot be written."""
+    """The content of a stamp cannot be read, or cannot be written."""
 
 
 class Stamp(NamedTuple):
@@ -40,11 +40,11 @@ class Stamp(NamedTuple):
         letter: the stamp.
         value: the class of the event.
         since: the first version of the protocol that has it.
-        directions: who says it.
+        directions: the sides that send it.
         read: the values that its content holds, None if it has none.
-        write: its content.
-        content: what its content looks like, with WLOAD! from version 2 on.
-        is_sent: whether a Batsim ever said it, if it is Batsim's.
+        write: the content of an event.
+        content: the form of its content, with WLOAD! from version 2 on.
+        is_sent: for a stamp of Batsim, whether any Batsim sends it.
     """
 
     letter: str
@@ -61,7 +61,7 @@ class Stamp(NamedTuple):
 
 
 def time_of(text: str) -> float:
-    """The time, or amount, that this is."""
+    """Read a time or an amount."""
     value = float(text) if _TIME.fullmatch(text) else float("nan")
     if not isfinite(value):
         raise Unfit(f"expected a number of seconds, got {shown(text)}")
@@ -69,7 +69,7 @@ def time_of(text: str) -> float:
 
 
 def written(value: float) -> str:
-    """A time, or amount, as Batsim and its schedulers write it: with six digits behind the point, and no exponent."""
+    """Write a time or an amount as Batsim and its schedulers do: with six decimals, and no exponent."""
     if type(value) not in (int, float) or not isfinite(value) or value < 0:
         raise Unfit(f"expected a finite number >= 0, got {shown(value)}")
     return f"{abs(value):.6f}"
@@ -79,7 +79,7 @@ def written(value: float) -> str:
 
 
 def _job_fault(job_id: object, version: int | None, forbidden: str) -> str | None:
-    """Why this cannot be said as the name of a job in that version, None if it can."""
+    """The reason why this cannot be the name of a job in that version, None if it can."""
     if not isinstance(job_id, str) or not job_id or any(each in job_id for each in forbidden):
         return f"{shown(job_id)} cannot be written as the name of a job"
     if version is None:
@@ -91,7 +91,7 @@ def _job_fault(job_id: object, version: int | None, forbidden: str) -> str | Non
 
 
 def fault_of(event: Any, version: int | None) -> str | None:
-    """Why this cannot be said in that version, None if it can: what jobs and machines are called."""
+    """The reason why that version cannot express the jobs and machines of this event, None if it can."""
     if isinstance(event, e.JobAllocation):
         for each in event.allocations:
             fault = _job_fault(each.job_id, version, "|:;=")
@@ -173,11 +173,11 @@ def _read_allocations(text: str) -> tuple[tuple[e.Allocation, ...]]:
 
 def _write_allocations(event: Any) -> str:
     if not event.allocations:
-        raise Unfit("an allocation has one job at least")
+        raise Unfit("an allocation has at least one job")
     return ";".join(f"{_sayable(each.job_id, '|:;=')}={_machines(each.machines)}" for each in event.allocations)
 
 
-# The rest
+# The other stamps
 
 
 def _read_time(text: str) -> tuple[float]:
@@ -199,7 +199,7 @@ def _read_answer(text: str) -> tuple[str, int, float, float]:
 def _write_query(event: Any) -> str:
     submitter, count = event.submitter, event.nb_res
     if not isinstance(submitter, str) or not submitter or any(each in submitter for each in "|:,"):
-        raise Unfit(f"{shown(submitter)} cannot be written as the name of who asks")
+        raise Unfit(f"{shown(submitter)} cannot be written as the name of a submitter")
     if type(count) is not int or not 0 <= count < 10**9:
         raise Unfit(f"expected a number of machines, got {shown(count)}")
     return f"{submitter},{count},{written(event.processing_time)}"

@@ -1,8 +1,8 @@
-"""Translation between the older protocols and today's, in both directions and for both sides. No I/O.
+"""Translation between the older protocols and the current one, in both directions and for both sides. No I/O.
 
-`ToOldScheduler` stands between today's Batsim and an older scheduler, `ToOldBatsim` between an older Batsim and a
-decision component of today. Both put together are a way between any two versions. What cannot be carried is in their
-`report`.
+`ToOldScheduler` stands between the current Batsim and an older scheduler, `ToOldBatsim` between an older Batsim and a
+current decision component. Together, they connect any two versions. Their `report` lists the information that they
+lose.
 """
 
 from batprotocol.legacy.translate.batsim.translation import ToOldBatsim

@@ -1,8 +1,8 @@
-"""Translation between today's protocol and the flatbuffers of another age: what means the same, by name.
+"""Translation between the current protocol and the flatbuffers of another age, field by field.
 
-Fields are found by their names, in both directions. What was renamed, or has another unit or another way to be absent,
-is told here, once. What only one side has is left out and told of in the report; an event that the other side cannot
-say is left out whole.
+The translation finds fields by their names, in both directions. This module lists the exceptions once: new names, other
+units, and other ways to be absent. The translation leaves out a field that only one side has, and reports this. If the
+other side cannot express an event, the translation leaves out the whole event.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ from batprotocol.wire.tree import from_message
 __all__ = ["AgeTranslation"]
 
 _NAMES: Final = {"ExternalDecisionComponentHelloEvent": "EDCHelloEvent"}
-"""Tables that are called otherwise today."""
+"""Tables that have a new name."""
 
 _HELLO: Final = "BatsimHelloEvent"
-"""With which Batsim introduced itself. Today it does so in SimulationBeginsEvent."""
+"""The event with which Batsim introduced itself. Now SimulationBeginsEvent has these fields."""
 
 _UNSAID: Final = {"batprotocol_version": PROTOCOL_VERSION, "batsim_version": "unknown"}
-"""What stands for Batsim's versions where it does not say them: all ages call themselves alike."""
+"""The version of Batsim if its messages do not give it: all ages have the same one."""
 
 _TIMES: Final = {"Second": 1.0, "Millisecond": 0.001}
 
 
 class _NotCarried(Exception):
-    """The other side cannot say this: the path and the reason."""
+    """The other side cannot express this: the path and the reason."""
 
 
 class AgeTranslation:
-    """A conversation's messages from another age to today's and back.
+    """Converts the messages of a conversation from another age to the current protocol, and back.
 
     Args:
-        schema: that of the other age.
+        schema: the schema of the other age.
 
     Attributes:
-        report: what could not be carried.
+        report: the losses.
 
     >>> from batprotocol.schemas import age
     >>> translation = AgeTranslation(age("2023-07-20"))
@@ -66,10 +66,10 @@ class AgeTranslation:
         self._out = _Way(SCHEMA, schema, self.report)
 
     def to_today(self, record: Record) -> Message:
-        """The message that a record of the other age stands for.
+        """The current message for a record of the other age.
 
         Raises:
-            DecodeError: it has what no message of today can have.
+            DecodeError: no current message can express it.
         """
         translated = self._in.message(record)
         try:
@@ -78,20 +78,20 @@ class AgeTranslation:
             raise DecodeError(error.reason, error.path) from None
 
     def from_today(self, message: Message) -> Record:
-        """A message of today in the words of the other age.
+        """The record of the other age for a current message.
 
         Raises:
-            EncodeError: it holds what that schema has no room for.
+            EncodeError: that schema cannot express it.
         """
         return self._out.message(from_message(message))
 
     def next_turn(self) -> None:
-        """What is lost from here on belongs to the next message."""
+        """Count later losses for the next message."""
         self.report.message += 1
 
 
 class _Way:
-    """From one schema to another."""
+    """A conversion from one schema to another."""
 
     def __init__(self, source: Schema, target: Schema, report: Report) -> None:
         self.source, self.target, self.report = source, target, report
@@ -104,7 +104,7 @@ class _Way:
         self.hello: Record = {}
 
     def named(self, name: str, *others: str | None) -> str | None:
-        """What the target calls a table."""
+        """The name of a table in the target."""
         return next((each for each in (name, *others) if each in self.target.tables), None)
 
     def message(self, record: Record) -> Record:
@@ -128,13 +128,13 @@ class _Way:
         return {"now": self.now, "events": events}
 
     def member(self, union: str, name: str) -> str | None:
-        """What the target's union calls a table of the source."""
+        """The name in the target's union of a table of the source."""
         found = self.names.get(name)
         there = self.target.unions.get(union)
         return found if there is not None and found in there.members else None
 
     def table(self, name: str, tree: Record, target: str, path: list[str]) -> Record:
-        """A table in the target's words."""
+        """Convert a table to the target."""
         source, into = self.source.tables[name], self.target.tables[target]
         found: Record = {}
         taken: set[str] = set()
@@ -152,14 +152,14 @@ class _Way:
 
     @staticmethod
     def is_nothing(field: Field, tree: Record) -> bool:
-        """Whether a field says nothing: it is absent, or what it is if nobody says anything."""
+        """Whether a field holds no information: it is absent, or has its default."""
         value = tree.get(field.name)
         return (
             value in (None, "", 0, "None") or value == field.default or (hasattr(value, "__len__") and not len(value))
         )
 
     def field(self, source: Table, tree: Record, field: Field, found: Record, path: list[str]) -> None:
-        """Put what the target's field should hold into its table."""
+        """Set a field of the target's table."""
         value = tree.get(field.name)
         if value is None:
             if field.required:
@@ -180,7 +180,7 @@ class _Way:
             found[field.name] = self.value(here.type, value, field, path)
 
     def value(self, type_: Type, value: Any, field: Field, path: list[str]) -> Any:
-        """A value in the target's words."""
+        """Convert a value to the target."""
         into = field.type
         if type_.kind == into.kind == "table":
             return self.table(type_.name, value, into.name, path)
@@ -206,7 +206,7 @@ class _Way:
         return value
 
     def filled(self, source: Table, field: Field, path: list[str]) -> Any:
-        """What stands in a field that the target requires and the source does not say."""
+        """The value of a field that the target requires and the source does not have."""
         if field.type.kind == "vector":
             return []
         if field.type.kind == "string":
@@ -220,7 +220,7 @@ class _Way:
         raise _NotCarried(f"{'.'.join(path)} is missing, and the other side needs it")
 
 
-# What is not just another name: each gives the fields of both sides that it has dealt with.
+# More than another name: each function returns the fields of both sides that it has converted.
 
 _Special = Callable[[_Way, Table, Record, Table, Record], set[str]]
 
@@ -230,7 +230,7 @@ def _fields(table: Table) -> set[str]:
 
 
 def _job(way: _Way, source: Table, tree: Record, target: Table, found: Record) -> set[str]:
-    """A walltime could not be absent, 0 stood for none; and a request was for hosts or for cores."""
+    """The older walltime could not be absent: 0 stood for none. The older request was for hosts or for cores."""
     taken: set[str] = set()
     before, now = [{field.name for field in table.fields if field.optional} for table in (source, target)]
     if "walltime" in _fields(source) & _fields(target) and "walltime" in before ^ now:
@@ -243,7 +243,7 @@ def _job(way: _Way, source: Table, tree: Record, target: Table, found: Record) -
         request = tree.get(other, {})
         found[one] = request.get("host_number", request.get("core_number", 0))
         if "core_number" in request:
-            way.report.add(way.event, f"job.{other}", "cores are taken for hosts")
+            way.report.add(way.event, f"job.{other}", "cores count as hosts")
     elif one in _fields(source) and other in _fields(target):
         taken |= {one, other}
         found[f"{other}_type"] = "HostNumber"
@@ -261,9 +261,9 @@ def _seconds(tree: Record, name: str) -> float:
 
 
 def _units(way: _Way, seconds: tuple[float, ...]) -> tuple[tuple[int, ...], str]:
-    """Times as integers, in the unit that has them all."""
+    """Times as integers, in a unit that can express all of them."""
     if not all(math.isfinite(each) and 0 <= each < 2**53 for each in seconds):
-        raise _NotCarried(f"{max(seconds)} is no time for the other side")
+        raise _NotCarried(f"{max(seconds)} is not a possible time on the other side")
     if all(float(each).is_integer() for each in seconds):
         return tuple(map(int, seconds)), "Second"
     exact = [round(each * 1000, 6) for each in seconds]
@@ -273,7 +273,7 @@ def _units(way: _Way, seconds: tuple[float, ...]) -> tuple[tuple[int, ...], str]
 
 
 def _one_shot(way: _Way, source: Table, tree: Record, target: Table, found: Record) -> set[str]:
-    """Times were seconds in a double; today they are an integer with a unit."""
+    """Older times were seconds in a double. Now they are an integer with a unit."""
     if ("time_unit" in _fields(source)) == ("time_unit" in _fields(target)):
         return set()
     time = _seconds(tree, "time")
@@ -285,7 +285,7 @@ def _one_shot(way: _Way, source: Table, tree: Record, target: Table, found: Reco
 
 
 def _periodic(way: _Way, source: Table, tree: Record, target: Table, found: Record) -> set[str]:
-    """A period began at a time; today it fires at multiples of the period, shifted by the offset."""
+    """An older period began at a time. Now it fires at multiples of the period, shifted by the offset."""
     if ("time_unit" in _fields(source)) == ("time_unit" in _fields(target)):
         return set()
     period = _seconds(tree, "period")
@@ -304,13 +304,13 @@ def _periodic(way: _Way, source: Table, tree: Record, target: Table, found: Reco
 
 
 def _next(now: float, period: float) -> float:
-    """The first multiple of the period after now; now, where doubles are too coarse to tell."""
+    """The first multiple of the period after now; or now, if doubles are too coarse to distinguish them."""
     count = now / period
     return (math.floor(count) + 1) * period if count < 2**53 else now
 
 
 def _begins(way: _Way, source: Table, tree: Record, target: Table, found: Record) -> set[str]:
-    """What Batsim's hello said is said with the beginning today."""
+    """Move the fields of Batsim's hello: now they are in the event of the beginning."""
     versions = {"batprotocol_version", "batsim_version", "batsim_commit"}
     if versions <= _fields(target) and not versions & _fields(source):
         for name in sorted(versions):

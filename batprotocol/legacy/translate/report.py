@@ -1,4 +1,4 @@
-"""What a translation could not carry: nothing is dropped in silence. It must not know of any single event."""
+"""The losses of a translation: it reports everything that it drops. This module must not know any single event."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import msgspec
 __all__ = ["Loss", "Report"]
 
 _MOST: Final = 1000
-"""How many losses are kept one by one."""
+"""How many losses the report keeps one by one."""
 
 
 class Loss(msgspec.Struct, frozen=True):
-    """Something that the other protocol has no words for.
+    """Information that the other protocol cannot express.
 
     Args:
         message: the number of the turn, counted from 0.
-        event: which event, in the words of its own protocol.
-        field: which of its fields, or "" for all of it.
-        instead: what was done instead.
+        event: the event, by its name in its own protocol.
+        field: the field, or "" for the whole event.
+        instead: what the translation does instead.
 
     >>> print(Loss(3, "SET_JOB_METADATA", "", "it is left out"))
     message 3, SET_JOB_METADATA: it is left out
@@ -37,7 +37,7 @@ class Loss(msgspec.Struct, frozen=True):
 
 
 class Report:
-    """All that was lost so far, and how often. Of what happens again and again, the first time is kept."""
+    """All losses so far, and how often each happened. Of a repeated loss, the report keeps the first one."""
 
     def __init__(self) -> None:
         self.message = 0
@@ -45,7 +45,7 @@ class Report:
         self.new: list[Loss] = []
 
     def add(self, event: str, field: str, instead: str) -> None:
-        """Something is lost."""
+        """Add a loss."""
         key = (event, field, instead)
         known = self._found.get(key)
         if known is not None:

@@ -1,4 +1,4 @@
-"""Values of one protocol in the words of the other: jobs, profiles, progress, hosts. No state, and no events."""
+"""Conversion of values between the protocols: jobs, profiles, progress, hosts. No state, and no events."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def milliseconds(time: float) -> int:
-    """The first whole millisecond that is not before this time: times of calls are whole numbers today."""
+    """The first whole millisecond that is not before this time: now, times of calls are whole numbers."""
     return ceil(round(time * 1000, 6))
 
 
@@ -34,7 +34,7 @@ def milliseconds(time: float) -> int:
 
 
 def job_to_old(job_id: str, job: model.Job, subtime: float) -> Job:
-    """A job of today, as the older workload files have it."""
+    """Convert a current job to a job of the older workload files."""
     profile = job.profile_id.rpartition("!")[2]
     if not job.extra_data:
         return Job(job_id, profile, job.resource_request, subtime, job.walltime)
@@ -48,7 +48,7 @@ def job_to_old(job_id: str, job: model.Job, subtime: float) -> Job:
 
 
 def job_to_new(job_id: str, job: Job) -> model.Job:
-    """A job of the older workload files, as it is today."""
+    """Convert a job of the older workload files to a current job."""
     walltime = job.walltime if job.walltime is not None and job.walltime > 0 else None
     profile = job.profile or ""
     workload = job_id.partition("!")[0]
@@ -61,7 +61,7 @@ def job_to_new(job_id: str, job: Job) -> model.Job:
 
 
 def extra_of(job: Job) -> str:
-    """What else the workload file says of a job, as text."""
+    """The other fields of a job in the workload file, as text."""
     if not job.extra:
         return ""
     only = job.extra.get("extra_data")
@@ -69,7 +69,7 @@ def extra_of(job: Job) -> str:
 
 
 def full_profile(workload: str, profile: model.Profile) -> model.Profile:
-    """A profile whose parts are named in full."""
+    """A profile with the full names of its parts."""
     if not isinstance(profile, model.SequentialCompositionProfile):
         return profile
     names = tuple(name if "!" in name else f"{workload}!{name}" for name in profile.profile_ids)
@@ -82,7 +82,7 @@ def full_profile(workload: str, profile: model.Profile) -> model.Profile:
 def progress_to_old(
     progress: model.KillProgress, before: bool, length_of: Callable[[str], int | None], depth: int = 0
 ) -> JobProgress:
-    """How far a job had come. The index of the task counted repetitions, too, once."""
+    """Convert the current progress of a job. In older versions, the index of the task counts repetitions, too."""
     name = progress.profile_id.rpartition("!")[2]
     old, new = (name, None) if before else (None, name)
     if isinstance(progress, model.KillProgressSequentialProfile) and depth < 50:
@@ -94,7 +94,7 @@ def progress_to_old(
 
 
 def progress_to_new(progress: JobProgress, workload: str, depth: int = 0) -> model.KillProgress:
-    """How far a job had come, as it is said today."""
+    """Convert the older progress of a job to the current form."""
     name = f"{workload}!{progress.name or ''}"
     if progress.current_task is not None and depth < 50:
         task = progress_to_new(progress.current_task, workload, depth + 1)
@@ -112,7 +112,7 @@ def pairs(properties: tuple[model.HostProperty, ...] | None) -> dict[str, str]:
 
 
 def resource_of(host: model.Host, version: tuple[int, ...]) -> Resource:
-    """A host of today, as it was told once. What the older Batsims called a property has its older name, too."""
+    """Convert a current host to an older one. Properties that older Batsims had get their older names, too."""
     properties = pairs(host.properties)
     if "wattage_per_state" in properties:
         properties.setdefault("watt_per_state", properties["wattage_per_state"])
@@ -121,7 +121,7 @@ def resource_of(host: model.Host, version: tuple[int, ...]) -> Resource:
 
 
 def host_of(resource: Resource) -> model.Host:
-    """A host as it was told once, in the words of today. How fast it is was not told."""
+    """Convert an older host to a current one. Older messages do not give its speed."""
     states = model.HostState.__members__
     properties = resource.properties or {}
     watts = properties.get("wattage_per_state", properties.get("watt_per_state"))

@@ -1,1 +1,1 @@
-"""What may be said when in JSON: how Batsim 1 to 4 read the members of each event, and what they abort on."""
+"""The rules of conversations in JSON: how Batsim 1 to 4 read the members of each event, and where they abort."""

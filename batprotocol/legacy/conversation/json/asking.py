@@ -1,6 +1,6 @@
-"""What the judges of single events ask of what they judge: texts, jobs, hosts. It must not know of any event.
+"""Helpers for the judges of single events: they read texts, jobs and hosts. This module must not know any event.
 
-`Unfit` is raised where Batsim aborts.
+They raise `Unfit` where Batsim aborts.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def name(state: State, given: str, path: str) -> str:
 
 
 def job_named(state: State, given: str, path: str) -> tuple[str, JobRecord]:
-    """The name of a job that Batsim knows, and what is known of it."""
+    """The name of a job that Batsim knows, and its state."""
     job_id = given if given in state.jobs else name(state, given, path)
     job = state.jobs.get(job_id)
     if job is None:
@@ -57,11 +57,11 @@ def job_named(state: State, given: str, path: str) -> tuple[str, JobRecord]:
 
 
 def hosts(state: State, given: str, path: str) -> frozenset[int]:
-    """The hosts of a set, all of which exist."""
+    """The hosts of a set. All of them exist."""
     try:
         found = hosts_of(given, state.major)
     except Unreadable as error:
-        raise Unfit("alloc.form", path, f"{shown(given)} is no set of hosts: {error}") from None
+        raise Unfit("alloc.form", path, f"{shown(given)} is not a set of hosts: {error}") from None
     if min(found) < 0 or (state.host_count is not None and max(found) >= state.host_count):
         odd = min(found) if min(found) < 0 else max(found)
         raise Unfit("alloc.hosts", path, f"there is no host {odd}, only {state.host_count} hosts")

@@ -1,4 +1,4 @@
-"""EXECUTE_JOB: jobs, hosts, mappings, and what is merged into a job."""
+"""EXECUTE_JOB: jobs, hosts, mappings, and the transfers that are merged into a job."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def execute(state: State, data: Members, path: str, time: float) -> None:
 
 
 def _size(state: State, job_id: str, job: JobRecord, count: int, executors: int | None, path: str) -> None:
-    """As many hosts as the job asks for, or executors if there is a mapping."""
+    """Check that there are as many hosts as the job requests, or executors if there is a mapping."""
     if job.res is None or _spreads(state, job_id):
         return
     if executors is not None and executors != job.res:
@@ -80,7 +80,7 @@ def _mapping(mapping: Any, path: str, count: int) -> int:
         number = place if is_int(place) else integer(place) if isinstance(place, str) else None
         key = integer(executor)
         if key is None or number is None:
-            raise Unfit("alloc.mapping", path, f"{shown(executor)} to {shown(place)} are no numbers")
+            raise Unfit("alloc.mapping", path, f"{shown(executor)} and {shown(place)} are not both numbers")
         places[key] = number
     for expected, (known, where) in enumerate(sorted(places.items())):
         if known != expected:
@@ -96,7 +96,7 @@ def _storages(places: Any, path: str) -> None:
 
 
 def _merged(state: State, added: Any, path: str, job_id: str, job: JobRecord) -> None:
-    """Transfers that are merged into the job."""
+    """Check the transfers that are merged into the job."""
     if not isinstance(added, Members):
         raise Unfit("event.form", path, f"expected an object, found {shown(added)}")
     name, workload = text(added, "profile_name", path), job_id.partition("!")[0]
@@ -121,8 +121,8 @@ def _merged(state: State, added: Any, path: str, job_id: str, job: JobRecord) ->
     try:
         where = hosts_of(alloc, state.major)
     except Unreadable as error:
-        raise Unfit("alloc.form", f"{path}.alloc", f"{shown(alloc)} is no set of hosts: {error}") from None
-    if state.host_count is not None and len(where) > state.host_count:  # Batsim looks at their number only
+        raise Unfit("alloc.form", f"{path}.alloc", f"{shown(alloc)} is not a set of hosts: {error}") from None
+    if state.host_count is not None and len(where) > state.host_count:  # Batsim checks only their number
         raise Unfit("alloc.hosts", f"{path}.alloc", f"there are only {state.host_count} hosts")
     if "profile" in added:
         state.profiles[key] = added["profile"]

@@ -1,6 +1,6 @@
-"""What Batsim says, and what is known then. It holds: who says that a job has ended is believed.
+"""The effect of Batsim's messages on the state. They count as true: if Batsim reports the end of a job, it has ended.
 
-Each function takes the state and an event; the table at the end says which one is for which.
+Each function takes the state and an event. The table at the end maps the types of events to the functions.
 """
 
 from __future__ import annotations
@@ -104,4 +104,4 @@ HEARD: Final[Mapping[type[e.Event], Callable[[State, Any], None]]] = {
     e.JobKilled: _killed,
     e.ResourceStateChanged: _changed,
 }
-"""What is done with what Batsim says; the other events change nothing that the rules ask for."""
+"""The function for each type of event. The other events change nothing that the rules need."""

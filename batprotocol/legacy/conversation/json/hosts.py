@@ -1,4 +1,4 @@
-"""Sets of hosts as the older Batsims read them. It must not know of any event."""
+"""Sets of hosts as the older Batsims read them. This module must not know any event."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _LARGEST = 2**20
 
 
 class Unreadable(Exception):
-    """This is no set of hosts."""
+    """The text is not a set of hosts."""
 
 
 def _number(text: str, major: int) -> int:
     found = integer(text)
     if found is None or (major >= 3 and not _WHOLE.fullmatch(text)):
-        raise Unreadable(f"{text!r} is no number")
+        raise Unreadable(f"{text!r} is not a number")
     return found
 
 
@@ -29,7 +29,7 @@ def hosts_of(text: str, major: int) -> frozenset[int]:
     for part in re.split(" +", text):
         ends = re.split("-+", part)
         if len(ends) > 2:
-            raise Unreadable(f"{part!r} is no host and no interval a-b")
+            raise Unreadable(f"{part!r} is neither a host nor an interval a-b")
         first, last = _number(ends[0], major), _number(ends[-1], major)
         if first > last:
             raise Unreadable(f"the interval {part} is descending")

@@ -1,4 +1,7 @@
-"""Names of jobs, and the jobs that the scheduler brings, as each Batsim reads them. It must not know of any event."""
+"""Names of jobs, and the jobs that the scheduler registers, as each Batsim reads them.
+
+This module must not know any event.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ __all__ = ["Unnamed", "fault_of_job", "name_of"]
 
 
 class Unnamed(Exception):
-    """This is no name of a job."""
+    """The text is not the name of a job."""
 
 
 def name_of(text: str, major: int) -> str:
@@ -30,12 +33,12 @@ def name_of(text: str, major: int) -> str:
         return "!".join(parts)
     number = integer(parts[1])
     if number is None:
-        raise Unnamed(f"{shown(parts[1])} in {shown(text)} is no number, which this Batsim wants")
+        raise Unnamed(f"{shown(parts[1])} in {shown(text)} is not a number, and this Batsim requires one")
     return f"{parts[0]}!{number}"
 
 
 def _inner_name(given: str | int, workload: str, major: int) -> str:
-    """The whole name of a job whose workload calls it this."""
+    """The full name of a job, from its name in its workload."""
     text = str(given)
     if type(given) is int if major == 1 else workload not in text:
         if "!" in text:
@@ -45,7 +48,7 @@ def _inner_name(given: str | int, workload: str, major: int) -> str:
 
 
 def fault_of_job(job: Mapping[str, Any], job_id: str, major: int) -> tuple[str, str] | None:
-    """Why that Batsim does not take this job under this name: the member and the reason; None if it does."""
+    """The member and the reason for which that Batsim refuses this job under this name, None if it accepts the job."""
     given: Any = job.get("id")
     if not (isinstance(given, str) or is_int(given)):
         return "id", f"expected a name, found {shown(given)}" if "id" in job else "it is missing"

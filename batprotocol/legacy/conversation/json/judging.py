@@ -1,6 +1,6 @@
-"""What is said in JSON: what Batsim says is believed, what the scheduler says is judged as it is on the wire.
+"""The judge of messages in JSON: it trusts Batsim, and judges the scheduler as its messages are on the wire.
 
-It must not know of any single event: `heard` and `said` do.
+This module must not know any single event: `heard` and `said` do.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class JsonJudge:
     """Judges messages in JSON.
 
     Args:
-        rule_set: the Batsim whose rules hold.
-        state: what is known.
+        rule_set: the Batsim whose rules apply.
+        state: the state of the conversation.
     """
 
     def __init__(self, rule_set: str, state: State) -> None:
@@ -34,7 +34,7 @@ class JsonJudge:
         self._state: Final = state
 
     def hear(self, data: bytes) -> None:
-        """Take what Batsim says. `DecodeError` if it is no message."""
+        """Take a message of Batsim. `DecodeError` if it is not a message."""
         state = self._state
         message = codec.decode(data, self._version)
         self._times(message.now, [event.timestamp for event in message.events])
@@ -46,14 +46,14 @@ class JsonJudge:
                 take(state, event)
 
     def judge(self, data: bytes) -> None:
-        """Judge what the scheduler says. `DecodeError` if it is no message."""
+        """Judge a message of the scheduler. `DecodeError` if it is not a message."""
         state = self._state
         found = members_of(data)
         entries = _entries_of(found)
         self._times(found["now"], [entry["timestamp"] for entry in entries])
         state.registration_closed = state.registration_ended
         for index, entry in enumerate(entries):
-            if entry["timestamp"] > state.clock:  # Batsim waits until then, and does meanwhile what was said before
+            if entry["timestamp"] > state.clock:  # Batsim waits until then, and handles the earlier events meanwhile
                 state.clock, state.registration_closed = entry["timestamp"], state.registration_ended
             try:
                 self._judge_event(entry["type"], entry["data"], f"events[{index}]", entry["timestamp"])
@@ -61,7 +61,7 @@ class JsonJudge:
                 state.report(fault.rule, fault.path, fault.text)
 
     def finish(self) -> None:
-        """The conversation has ended: in JSON, nothing is missed for that."""
+        """Take the end of the conversation: in JSON, this breaks no rule."""
 
     def _times(self, now: float, times: list[float]) -> None:
         last, report = float("-inf"), self._state.report
@@ -72,7 +72,7 @@ class JsonJudge:
             if time > now:
                 report("message.time", path, f"{time} is later than now, {now}")
             elif time < last:
-                report("message.order", path, f"{time} is earlier than {last}, which was said before")
+                report("message.order", path, f"{time} is earlier than {last}, which came before it")
             last = time
 
     def _judge_event(self, kind: str, data: Any, path: str, time: float) -> None:
@@ -90,7 +90,7 @@ class JsonJudge:
 
 
 def _entries_of(found: Any) -> list[Any]:
-    """The events of a message, as Batsim looks at it first."""
+    """The events of a message, after the first checks of Batsim."""
     if not isinstance(found, dict):
         raise DecodeError(f"expected an object, found {shown(found)}")
     now: Any = found.get("now")

@@ -1,6 +1,6 @@
-"""The text of a scheduler as RapidJSON reads it: members in their order, bytes that are no UTF-8, what follows a NUL.
+"""The text of a scheduler as RapidJSON reads it: members in order, bytes that are not UTF-8, text after a NUL.
 
-It must not know of any event.
+This module must not know any event.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SURROGATES: Final = re.compile(rb"\\(?:[uU][dD][89aAbB][0-9a-fA-F]{2}(?P<rest>\
 
 
 class Members(dict[str, Any]):
-    """An object. Of two members with one name, the first one counts, but Batsim counts both where it counts members."""
+    """An object. If two members have one name, Batsim reads the first one, but its number of members includes both."""
 
     __slots__ = ("pairs",)
 
@@ -28,21 +28,21 @@ class Members(dict[str, Any]):
 
     @property
     def count(self) -> int:
-        """How many members there are."""
+        """The number of members."""
         return len(self.pairs)
 
 
 def members_of(data: bytes) -> Any:
-    """What is said, with a `Members` for each object.
+    """The value of a text, with a `Members` for each object.
 
     Raises:
-        DecodeError: this is no JSON.
+        DecodeError: this is not JSON.
     """
     text = data.partition(b"\0")[0]
     if b"\\u" in text:
         for found in _SURROGATES.finditer(text):
             if len(found[0]) > 2 and found["rest"] is None:
-                raise DecodeError("this is no JSON: half of a surrogate pair", "", found.start())
+                raise DecodeError("this is not JSON: half of a surrogate pair", "", found.start())
     try:
         return json.loads(
             text.decode("utf-8", "surrogateescape"),
@@ -51,7 +51,7 @@ def members_of(data: bytes) -> Any:
             parse_float=_float,
         )
     except json.JSONDecodeError as error:
-        raise DecodeError(f"this is no JSON: {error.msg}", "", error.pos) from None
+        raise DecodeError(f"this is not JSON: {error.msg}", "", error.pos) from None
     except ValueError as error:  # an integer of thousands of digits
         raise DecodeError(str(error)) from None
     except RecursionError:
@@ -59,16 +59,16 @@ def members_of(data: bytes) -> Any:
 
 
 def _constant(name: str) -> NoReturn:
-    raise ValueError(f"this is no JSON: {name}")
+    raise ValueError(f"this is not JSON: {name}")
 
 
 def _float(digits: str) -> float:
     value = float(digits)
     if isinf(value):
-        raise ValueError(f"this is no JSON: {digits} is too large")
+        raise ValueError(f"this is not JSON: {digits} is too large")
     return value
 
 
 def text_of(value: str) -> str:
-    """A text as C++ has it, which ends at its first NUL."""
+    """A text as C++ reads it: it ends at its first NUL."""
     return value.partition("\0")[0]

@@ -1,6 +1,6 @@
-"""Profiles that the scheduler brings: what Batsim demands of each type, and what it aborts on.
+"""Profiles that the scheduler registers: the requirements of Batsim for each type, and where it aborts.
 
-It must not know of any event.
+This module must not know any event.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["COMPOSED", "SPREADING", "fault_of", "too_large"]
 Fields = Mapping[str, Any]
 
 SPREADING: Final = ("parallel_homogeneous_total", "msg_par_hg_tot")
-"""The types of those that run on any number of hosts."""
+"""The types of profiles that run on any number of hosts."""
 
 COMPOSED: Final = "composed"
 
@@ -30,7 +30,7 @@ def _number(fields: Fields, key: str, least: float | None = None, above: float |
         raise _Fault(f"it has no {key}")
     value = fields[key]
     if type(value) not in (int, float):
-        raise _Fault(f"its {key} is no number: {shown(value)}")
+        raise _Fault(f"its {key} is not a number: {shown(value)}")
     number = printed(value)
     if (least is not None and number < least) or (above is not None and number <= above):
         bound = f">= {least}" if above is None else f"> {above}, with six digits behind the point"
@@ -39,13 +39,13 @@ def _number(fields: Fields, key: str, least: float | None = None, above: float |
 
 def _text(fields: Fields, key: str) -> None:
     if not isinstance(fields.get(key), str):
-        raise _Fault(f"its {key} is no text" if key in fields else f"it has no {key}")
+        raise _Fault(f"its {key} is not a string" if key in fields else f"it has no {key}")
 
 
 def _array(fields: Fields, key: str, size: int | None = None) -> int:
     value = fields.get(key)
     if not isinstance(value, list):
-        raise _Fault(f"its {key} is no array" if key in fields else f"it has no {key}")
+        raise _Fault(f"its {key} is not an array" if key in fields else f"it has no {key}")
     if not value if size is None else len(value) != size:
         raise _Fault(f"its {key} has {len(value)} members" + ("" if size is None else f", and not {size}"))
     return len(value)
@@ -79,7 +79,7 @@ def _composed(fields: Fields) -> None:
     _array(fields, "seq")
     for name in fields["seq"]:
         if not isinstance(name, str):
-            raise _Fault(f"its seq holds {shown(name)}, which is no name")
+            raise _Fault(f"its seq holds {shown(name)}, which is not a name")
 
 
 def _storage(fields: Fields) -> None:
@@ -102,7 +102,7 @@ def _staging(fields: Fields) -> None:
 
 def _send(fields: Fields) -> None:
     if not isinstance(fields.get("msg"), Mapping):
-        raise _Fault("its msg is no object" if "msg" in fields else "it has no msg")
+        raise _Fault("its msg is not an object" if "msg" in fields else "it has no msg")
     if "sleeptime" in fields:
         _number(fields, "sleeptime", above=0)
 
@@ -120,7 +120,7 @@ def _from_file(fields: Fields) -> None:
 
 
 def _anything(fields: Fields) -> None:
-    """What is not known to be refused."""
+    """The check of the types that Batsim is not known to refuse."""
 
 
 _ALWAYS: Final[Mapping[str, Callable[[Fields], None]]] = {
@@ -152,15 +152,15 @@ _SINCE_3: Final = {
 
 
 def fault_of(fields: Fields, major: int) -> str | None:
-    """Why that Batsim does not take a profile, None if it does."""
+    """The reason why that Batsim refuses a profile, None if it accepts it."""
     kind = fields.get("type")
     if not isinstance(kind, str):
-        return "it has no type" if kind is None else f"its type is no text: {shown(kind)}"
+        return "it has no type" if kind is None else f"its type is not a string: {shown(kind)}"
     demand = (_SINCE_3 if major >= 3 else _BEFORE_3).get(kind)
     if demand is None:
         return f"there is no type {shown(kind)} in this version"
     if "ret" in fields and not is_int(fields["ret"]):
-        return f"its ret is no integer: {shown(fields['ret'])}"
+        return f"its ret is not an integer: {shown(fields['ret'])}"
     if too_large(fields):
         return "Batsim cannot print a number that large"
     try:
@@ -171,7 +171,7 @@ def fault_of(fields: Fields, major: int) -> str | None:
 
 
 def too_large(value: Any) -> bool:
-    """Whether there is a number in this that Batsim cannot write down."""
+    """Whether this contains a number that Batsim cannot print."""
     if type(value) is float:
         return not printable(value)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Jobs and profiles that the scheduler brings: what Batsim takes, and what it aborts on."""
+"""Jobs and profiles that the scheduler registers: which ones Batsim accepts, and where it aborts."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ from batprotocol.legacy.conversation.state import JobRecord, State, Unfit
 __all__ = ["register_job", "register_profile"]
 
 _SPOILING: Final = frozenset(",\"'()")
-"""Characters in the name of a job that Batsim 4 stumbles over when it writes the job down."""
+"""Characters in the name of a job on which Batsim 4 fails when it writes the job down."""
 
 
 def _refuse_when_disabled(state: State, path: str, what: str) -> None:
     if state.registration is False:
-        state.report("register.disabled", path, f"{what} can be registered if Batsim was told so")
+        state.report("register.disabled", path, f"{what} can be registered only if an option of Batsim enables it")
     elif state.registration_closed and state.major >= 3:
-        state.report("register.disabled", path, f"{what} can be registered until it is notified that this has ended")
+        state.report(
+            "register.disabled",
+            path,
+            f"{what} can be registered only before the scheduler notifies the end of registration",
+        )
 
 
 def register_job(state: State, data: Members, path: str, time: float) -> None:
@@ -33,7 +37,7 @@ def register_job(state: State, data: Members, path: str, time: float) -> None:
     job_id = name(state, given, f"{path}.job_id")
     workload = job_id.partition("!")[0]
     if state.major >= 3 and _SPOILING & set(job_id):
-        state.report("job.id", f"{path}.job_id", f"Batsim stumbles over {shown(job_id)}")
+        state.report("job.id", f"{path}.job_id", f"Batsim fails on the name {shown(job_id)}")
     if job_id in state.jobs:
         state.report("register.twice", f"{path}.job_id", f"there is a job {shown(job_id)} already")
     if state.major < 3 and "profile" in data:
@@ -53,7 +57,7 @@ def register_job(state: State, data: Members, path: str, time: float) -> None:
 
 
 def _inline(state: State, data: Members, workload: str, path: str) -> None:
-    """A profile that comes with its job: Batsim 1 and 2 take it, later ones take no notice of it."""
+    """Judge a profile that comes with its job: Batsim 1 and 2 use it, later versions ignore it."""
     profile, job = data["profile"], data.get("job")
     if not isinstance(profile, Members):
         raise Unfit("register.profile", f"{path}.profile", f"expected an object, found {shown(profile)}")
@@ -78,7 +82,7 @@ def _look_at(state: State, job: Any, job_id: str, workload: str, path: str) -> N
     key = (workload, job["profile"])
     known = {each for each, _ in state.profiles}
     if key not in state.profiles and (state.major >= 3 or workload in known):
-        reason = f"there is no profile {shown(job['profile'])} any more, or yet"
+        reason = f"the profile {shown(job['profile'])} does not exist at this time"
         raise Unfit("register.job", f"{path}.job.profile", reason)
     vector = (state.profiles.get(key) or {}).get("cpu")
     if isinstance(vector, list) and len(vector) != job["res"]:
@@ -103,7 +107,7 @@ def register_profile(state: State, data: Members, path: str, time: float) -> Non
     if key in state.profiles:
         if state.major >= 3:
             raise Unfit("register.twice", f"{path}.profile_name", f"there is a profile {shown(key[1])} already")
-        return  # it stays what it is
+        return  # it does not change
     fault = fault_of(profile, state.major)
     if fault is not None:
         raise Unfit("register.profile", f"{path}.profile", fault)

@@ -1,8 +1,8 @@
-"""What the scheduler says, judged event by event, as the members of its data are on the wire.
+"""The messages of the scheduler, judged event by event, as the members of their data are on the wire.
 
-Batsim counts members and checks types before anything else, so this is done on what was parsed, and not on values. A
-function judges the data of one type of event and changes the state if Batsim survives it; the table at the end says
-which one is for which.
+Batsim counts members and checks types before anything else. For this reason, the functions check the parsed JSON, and
+not values. Each function judges the data of one type of event. If Batsim survives the event, the function changes the
+state. The table at the end maps the types of events to the functions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SIZES: Final[Mapping[str, tuple[int, ...]]] = {
     "SET_JOB_METADATA": (2,),
     "QUERY": (1,),
 }
-"""How many members the data of these events have, exactly."""
+"""The exact number of members in the data of these events."""
 
 _CHANGES: Final = {
     1: ("COMPLETED_KILLED", "COMPLETED_SUCCESSFULLY", "NOT_SUBMITTED", "REJECTED", "RUNNING"),
@@ -62,11 +62,13 @@ def _reject(state: State, data: Members, path: str, time: float) -> None:
 def _kill(state: State, data: Members, path: str, time: float) -> None:
     ids, place = member(data, "job_ids", path), f"{path}.job_ids"
     if not isinstance(ids, list) or not ids or not all(isinstance(each, str) for each in ids):
-        raise Unfit("event.form", place, f"expected names of jobs, and one at least, found {shown(ids)}")
+        raise Unfit("event.form", place, f"expected one name of a job or more, found {shown(ids)}")
     for index, given in enumerate(ids):
         job_id, job = job_named(state, given.partition("\0")[0], f"{place}[{index}]")
         if job.told:
-            state.report("job.forgotten", f"{place}[{index}]", f"the job {shown(job_id)} has ended, and this was told")
+            state.report(
+                "job.forgotten", f"{place}[{index}]", f"the job {shown(job_id)} has ended, and Batsim has reported this"
+            )
         elif job.state == "submitted":
             state.report("job.not-running", f"{place}[{index}]", f"the job {shown(job_id)} was not executed")
         else:
@@ -80,7 +82,7 @@ def _change(state: State, data: Members, path: str, time: float) -> None:
     if wanted not in allowed:
         raise Unfit("job.state", place, f"expected one of {', '.join(allowed)}, found {shown(wanted)}")
     if "kill_reason" in data and state.major < 3 and text(data, "kill_reason", path) and wanted != "COMPLETED_KILLED":
-        raise Unfit("event.form", f"{path}.kill_reason", "only a job that is killed has a reason for it")
+        raise Unfit("event.form", f"{path}.kill_reason", "only a job that is killed has a kill reason")
     job_id, job = job_named(state, given, f"{path}.job_id")
     if job.state == "submitted" and wanted == "RUNNING":
         job.state = "running"
@@ -109,7 +111,7 @@ def _remembered(state: State, given: str, path: str) -> None:
     """A job that Batsim still knows."""
     job_id, job = job_named(state, given, path)
     if job.told:
-        state.report("job.forgotten", path, f"the job {shown(job_id)} has ended, and this was told")
+        state.report("job.forgotten", path, f"the job {shown(job_id)} has ended, and Batsim has reported this")
 
 
 # Hosts
@@ -119,7 +121,7 @@ def _set_state(state: State, data: Members, path: str, time: float) -> None:
     resources, wanted = text(data, "resources", path), text(data, "state", path)
     where = hosts(state, resources, f"{path}.resources")
     if state.began and not state.has_watts:
-        state.report("hosts.no-energy", path, "no host of the platform says how much it uses")
+        state.report("hosts.no-energy", path, "no host of the platform gives its energy use")
     pstate, place = integer(wanted), f"{path}.state"
     if pstate is None:
         raise Unfit("hosts.state", place, f"expected the number of a power state, found {shown(wanted)}")
@@ -135,7 +137,7 @@ def _set_state(state: State, data: Members, path: str, time: float) -> None:
         machines.switch(host, pstate)
 
 
-# The rest
+# The other events
 
 
 def _call(state: State, data: Members, path: str, time: float) -> None:
@@ -147,7 +149,7 @@ def _call(state: State, data: Members, path: str, time: float) -> None:
 
 
 def _requests(state: State, requests: Any, path: str) -> None:
-    """What Batsim is asked."""
+    """Judge a question to Batsim."""
     if not isinstance(requests, Members) or not requests:
         raise Unfit("event.form", path, f"expected an object that is not empty, found {shown(requests)}")
     for key, arguments in requests.pairs:
@@ -157,7 +159,7 @@ def _requests(state: State, requests: Any, path: str) -> None:
         if not isinstance(arguments, Members) or arguments:
             raise Unfit("event.form", place, f"expected an empty object, found {shown(arguments)}")
     if state.began and not state.has_watts:
-        state.report("query.no-energy", path, "no host of the platform says how much it uses")
+        state.report("query.no-energy", path, "no host of the platform gives its energy use")
 
 
 def _query_request(state: State, data: Members, path: str, time: float) -> None:
@@ -170,7 +172,7 @@ def _query(state: State, data: Members, path: str, time: float) -> None:
 
 def _answer(state: State, data: Members, path: str, time: float) -> None:
     if not data:
-        raise Unfit("event.form", path, "expected an answer at least")
+        raise Unfit("event.form", path, "expected one answer or more")
     for key, answer in data.pairs:
         place = f"{path}.{key}"
         if key != "estimate_waiting_time":
@@ -190,7 +192,9 @@ def _notify(state: State, data: Members, path: str, time: float) -> None:
     state.registration_ended = kind == known[0]
     if state.registration_ended and state.unannounced:
         names = ", ".join(sorted(state.unannounced)[:3])
-        state.report("job.unannounced", path, f"no more is registered, and nobody has executed {names}")
+        state.report(
+            "job.unannounced", path, f"no more jobs are registered, and the scheduler has not executed {names}"
+        )
 
 
 SAID: Final[Mapping[str, Callable[[State, Members, str, float], None]]] = {
@@ -211,4 +215,4 @@ SAID: Final[Mapping[str, Callable[[State, Members, str, float], None]]] = {
     "SUBMIT_PROFILE": register_profile,
     "REGISTER_PROFILE": register_profile,
 }
-"""What judges each type of event."""
+"""The function that judges each type of event."""

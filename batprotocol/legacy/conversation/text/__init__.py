@@ -1,1 +1,1 @@
-"""What may be said when in text: how the Batsims of 2015 to 2017 read what a scheduler says, and what they abort on."""
+"""The rules of conversations in text: how the Batsims of 2015 to 2017 read a scheduler, and where they abort."""

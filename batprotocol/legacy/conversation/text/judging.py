@@ -1,7 +1,7 @@
-"""What is said in text: what Batsim says is believed, what the scheduler says is judged as Batsim reads it.
+"""The judge of messages in text: it trusts Batsim, and judges the scheduler as Batsim reads it.
 
-How many machines there are, how many a job asks for, whether energy is on and whether machines may be shared, is not
-said: what breaks on that, nobody can foresee from here.
+Messages in text give neither the number of machines, nor the number that a job requests, nor whether energy is on, nor
+whether jobs may share machines. The judge cannot find violations that depend on these.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class TextJudge:
     # Batsim
 
     def hear(self, data: bytes) -> None:
-        """Take what Batsim says. `DecodeError` if it is no message."""
+        """Take a message of Batsim. `DecodeError` if it is not a message."""
         known = self._known
         message = self._read(data)
         last = 0.0
@@ -71,7 +71,7 @@ class TextJudge:
     def _changed(self, event: t.PStateChanged, path: str) -> None:
         hosts = frozenset(hosts_in(t.machines_of(event.machines)))
         if not self._known.machines.answered(hosts, event.pstate, event.timestamp):
-            self._state.report("batsim.odd", path, "nobody has asked for this power state")
+            self._state.report("batsim.odd", path, "the scheduler has not asked for this power state")
 
     def _called(self, event: t.Nop, path: str) -> None:
         self._known.calls = max(self._known.calls - 1, 0)
@@ -82,7 +82,7 @@ class TextJudge:
     # The scheduler
 
     def judge(self, data: bytes) -> None:
-        """Judge what the scheduler says. `DecodeError` if Batsim aborts on reading it."""
+        """Judge a message of the scheduler. `DecodeError` if Batsim aborts when it reads it."""
         known, report = self._known, self._state.report
         message = self._read(data)
         known.has_replied, known.rejected_last = True, False
@@ -101,7 +101,7 @@ class TextJudge:
             if event.timestamp < clock:
                 report("message.time", path, f"{event.timestamp} is earlier than the clock, {clock}")
             elif event.timestamp < last:
-                report("message.order", path, f"{event.timestamp} is earlier than {last}, which was said before")
+                report("message.order", path, f"{event.timestamp} is earlier than {last}, which came before it")
             elif known.version >= 3 and not printable(event.timestamp):
                 report("message.time", path, f"{event.timestamp} is too large to be printed")
             last = max(last, event.timestamp)
@@ -111,7 +111,7 @@ class TextJudge:
         known.clock = last
 
     def _job(self, job_id: str, path: str) -> bool:
-        """Whether a job waits. If not, that is told."""
+        """Whether a job waits. If it does not, this reports a violation."""
         known = self._known
         if job_id in known.waiting:
             return True
@@ -183,7 +183,7 @@ class TextJudge:
             known.calls += 1
 
     def finish(self) -> None:
-        """The conversation has ended: did Batsim have a reason to?"""
+        """Take the end of the conversation: check whether Batsim had a reason to end it."""
         known, report = self._known, self._state.report
         if not known.has_replied or known.has_ended:
             return
@@ -197,7 +197,7 @@ class TextJudge:
 
 
 def _step_of(message: t.Message) -> float:
-    """What a message tells of how long each event takes to be told: all that Batsim tells takes as long."""
+    """The time that the report of one event takes, as a message shows it: all reports of Batsim take the same time."""
     late = min((message.now - event.timestamp for event in message.events), default=0.0)
     micros = round(late * 1e6) or round(message.now * 1e6) % 1000
     return micros / 1e6 if micros <= 100 else 0.0

@@ -1,6 +1,6 @@
-"""What is known in a conversation in text, of which much is not said: jobs and machines, but neither sizes nor options.
+"""The state of a conversation in text. Messages in text give jobs and machines, but neither sizes nor options.
 
-It must not know of bytes.
+This module must not know bytes.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import msgspec
 __all__ = ["Machines", "TextState", "hosts_in"]
 
 _MOST: Final = 2**16
-"""How many machines of an interval are looked at."""
+"""How many machines of an interval the judge checks."""
 _SOON: Final = 1e-3
-"""Seconds in which a machine is in a power state that computes; to switch it on or off takes longer."""
+"""A machine reaches a power state that computes within this many seconds; to switch it on or off takes longer."""
 
 
 def hosts_in(ranges: tuple[range, ...]) -> tuple[int, ...]:
@@ -30,10 +30,10 @@ class _Request(msgspec.Struct):
 
 
 class Machines:
-    """What is known of power states: which request has not been answered, and what the answers tell.
+    """The known power states: the pending requests, and the information in the answers.
 
-    A request that is answered at once is one for a state that computes, and the machine was in such a one, too. Any
-    other brings machines to sleep, or wakes them up.
+    If Batsim answers a request at once, the machine changes between two states that compute. Any other request puts
+    machines to sleep, or wakes them up.
     """
 
     def __init__(self) -> None:
@@ -42,16 +42,16 @@ class Machines:
         self._sleeping: set[int] = set()  # the power states in which machines sleep
 
     def ask(self, hosts: frozenset[int], pstate: int, time: float) -> None:
-        """Machines are asked to be in a power state."""
+        """The scheduler requests a power state for machines."""
         self._requests.append(_Request(hosts, pstate, time))
 
     def turn(self) -> None:
-        """Batsim has spoken: what is not answered now takes its time."""
+        """Take a message of Batsim: a request without an answer by now takes longer."""
         for request in self._requests:
             request.is_old = True
 
     def answered(self, hosts: frozenset[int], pstate: int, time: float) -> bool:
-        """Machines are in that power state; whether that was asked for."""
+        """Batsim reports machines in that power state. Returns whether the scheduler had requested it."""
         request = next((each for each in self._requests if (each.hosts, each.pstate) == (hosts, pstate)), None)
         if request is None:
             return False
@@ -66,18 +66,18 @@ class Machines:
         return True
 
     def why_idle(self, host: int) -> str | None:
-        """Why a machine does not compute, None if it does as far as is known."""
+        """The reason why a machine does not compute, None if it computes as far as messages show."""
         if any(request.is_old and host in request.hosts for request in self._requests):
             return "is being switched"
         return "sleeps" if host in self._asleep else None
 
     def sleeps_on(self, host: int, pstate: int) -> bool:
-        """Whether a machine sleeps, and is asked to sleep."""
+        """Whether a machine sleeps, and this power state is one in which machines sleep."""
         return host in self._asleep and pstate in self._sleeping
 
     @property
     def are_switching(self) -> bool:
-        """Whether an answer is still to come."""
+        """Whether a request has no answer yet."""
         return bool(self._requests)
 
 
@@ -88,7 +88,7 @@ class TextState:
         self.version: Final = version
         self.clock = 0.0
         self.step = 0.0
-        """Seconds that each event of a reply takes to reach Batsim's heart, as far as is known."""
+        """Seconds that each event of a reply takes to reach Batsim's main process, as far as messages show."""
         self.waiting: set[str] = set()
         self.running: dict[str, frozenset[int]] = {}
         self.ended: set[str] = set()
