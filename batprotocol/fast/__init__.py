@@ -5,10 +5,10 @@ r"""FaST: a scheduler, agents, migration frameworks and applications, which talk
 >>> message.is_success, str(topic_for(message, "node-a"))
 (True, 'fast/migfra/node-a/result')
 
-The rooms, from the ground up: `values` (the messages), `topics`, `messages` (the table of what travels where), `wire`
-(YAML in two dialects, JSON), `recording` (lines of recordings), `conversation` (the rules, and who judges by them),
-`runtime` (a connection to a broker, tasks that give their results, schedulers as programs) and `nodes` (to test
-schedulers with).
+The packages and modules, from the lowest layer up: `values` (the messages), `topics`, `messages` (the table of messages
+and topics), `wire` (YAML in two dialects, JSON), `recording` (lines of recordings), `conversation` (the rules, and the
+check of messages), `runtime` (a connection to a broker, tasks that give their results, schedulers as programs) and
+`nodes` (to test schedulers with).
 """
 
 from typing import TYPE_CHECKING
@@ -50,7 +50,7 @@ else:
         "run": "runtime.running",
         "serve_nodes": "nodes.serving",
     }
-    """What needs packages that nothing else of the library needs, and the modules that have it."""
+    """The names that need packages which nothing else in the library needs, and their modules."""
 
     def __getattr__(name):
         if name not in _LATE:

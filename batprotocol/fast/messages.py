@@ -1,6 +1,6 @@
-"""The messages of FaST: one table that says which of them travels on which topic, who says it to whom, and how.
+"""The messages of FaST: one table with the topic, the sender, the receiver and the quality of service of each message.
 
-Everything else asks this table. It must not know what is in a message, nor of YAML.
+All other modules use this table. It must not know the content of a message, nor of YAML.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["MESSAGES", "QOS", "RESULTS", "ROUTES", "Participant", "Route", "rout
 
 
 class Participant(str, Enum):
-    """Who takes part."""
+    """A program that sends or receives messages."""
 
     SCHEDULER = "scheduler"
     MIGFRA = "migration framework"
@@ -38,12 +38,12 @@ class Route(NamedTuple):
 
     Attributes:
         message: the class of the message.
-        task: the word that its `task` is in payloads, or "" if it has none there.
+        task: the value of its key `task` in payloads, or "" if it has no such key.
         channel: the kind of topic.
         sender: who publishes it.
         receiver: who subscribes to it.
         qos: the quality of service that it is published with.
-        retained: whether the broker keeps it for those who come later. Nothing of FaST is.
+        retained: whether the broker keeps it for later subscribers. No message of FaST is retained.
     """
 
     message: type[v.FastMessage]
@@ -98,13 +98,13 @@ RESULTS: Final[Mapping[type[v.FastMessage], str]] = {
     v.RepinVM: "vm repinned",
     v.Quit: "quit",
 }
-"""What the result of each task says."""
+"""The word of the result of each task."""
 
 MESSAGES: Final[Mapping[str, type[v.FastMessage]]] = {
     **{route.message.__name__: route.message for route in ROUTES},
     v.SystemInfo.__name__: v.SystemInfo,
 }
-"""All messages by the names of their classes, with the one that travels on no topic."""
+"""All messages by the names of their classes, including the one that has no topic."""
 
 QOS: Final[Mapping[Channel, int]] = {route.channel: route.qos for route in ROUTES}
 """The quality of service of each kind of topic: it is the same for all messages on it."""
@@ -114,7 +114,7 @@ _ON: Final = {channel: tuple(route for route in ROUTES if route.channel is chann
 
 
 def route_of(message: v.FastMessage | type[v.FastMessage]) -> Route:
-    """How a message travels usually. EncodeError if it travels on no topic.
+    """The usual route of a message. EncodeError if it has no topic.
 
     >>> route_of(v.Quit).channel, route_of(v.Quit).qos
     (Channel.MIGFRA_TASK, 2)
@@ -122,7 +122,7 @@ def route_of(message: v.FastMessage | type[v.FastMessage]) -> Route:
     kind = message if isinstance(message, type) else type(message)
     route = _USUAL.get(kind)
     if route is None:
-        raise EncodeError(f"{shown(message)} is no message that travels on a topic")
+        raise EncodeError(f"{shown(message)} is not a message with a topic")
     return route
 
 

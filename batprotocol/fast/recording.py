@@ -1,6 +1,6 @@
-"""Recordings of what is said over a broker: one line of JSON for each message, as `mosquitto_sub -F %j` writes them.
+"""Recordings of the messages of a broker: one line of JSON for each message, in the format of `mosquitto_sub -F %j`.
 
-It must not know what a payload holds, nor where lines come from.
+It must not know the content of a payload, nor the source of lines.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from batprotocol.errors import DecodeError, shown
 __all__ = ["LONGEST", "Recorded", "read_line", "write_line"]
 
 LONGEST: Final = 2**23
-"""How many bytes a line has at most."""
+"""The maximum number of bytes of a line."""
 
 _TIME: Final = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?Z?(?:([+-])([0-9]{2}):?([0-9]{2}))?",
@@ -27,13 +27,13 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class Recorded(NamedTuple):
-    """A message, and how it came.
+    """A message, and its metadata from the broker.
 
     Attributes:
         topic: its topic.
         payload: its bytes.
         time: when it came, in seconds since 1970.
-        qos: with which quality of service.
+        qos: its quality of service.
         retain: whether the broker had kept it.
         mid: its number, 0 if it has none.
     """
@@ -51,10 +51,10 @@ def read_line(line: str | bytes) -> Recorded:
 
     Args:
         line: an object with a `topic`; its other members are `tst` (the time), `qos`, `retain`, `mid` and `payload`, a
-            text or null for none, or `payload_base64` for what is no text.
+            text or null for none, or `payload_base64` for bytes that are not text.
 
     Raises:
-        DecodeError: it is no such line; the path is the member at fault.
+        DecodeError: the line is not such an object; the path is the wrong member.
 
     >>> read_line('{"tst":"1970-01-01T00:00:01.500000Z+0000","topic":"fast/migfra/a/task","payload":"task: quit"}')
     Recorded(topic='fast/migfra/a/task', payload=b'task: quit', time=1.5, qos=0, retain=False, mid=0)
@@ -65,12 +65,12 @@ def read_line(line: str | bytes) -> Recorded:
         found = json.loads(line)
     except json.JSONDecodeError as error:
         raise DecodeError(
-            f"this is no line of a recording: {error.msg}", column=error.colno, line=error.lineno
+            f"this is not a line of a recording: {error.msg}", column=error.colno, line=error.lineno
         ) from None
-    except (ValueError, RecursionError) as error:  # bytes that are no text, numbers of thousands of digits
-        raise DecodeError(f"this is no line of a recording: {error}") from None
+    except (ValueError, RecursionError) as error:  # bytes that are not text, numbers of thousands of digits
+        raise DecodeError(f"this is not a line of a recording: {error}") from None
     if not isinstance(found, dict) or not isinstance(found.get("topic"), str):
-        raise DecodeError("this is no line of a recording: expected an object with a topic")
+        raise DecodeError("this is not a line of a recording: expected an object with a topic")
     try:
         found["topic"].encode()
     except UnicodeEncodeError:
@@ -131,7 +131,7 @@ def _seconds(text: Any) -> float:
         if found[3]:
             offset = timedelta(hours=int(found[4]), minutes=int(found[5]))
             when = when + offset if found[3] == "-" else when - offset
-    except (ValueError, OverflowError):  # of the year 10000, nobody can tell the time
+    except (ValueError, OverflowError):  # such as the year 10000
         raise DecodeError(f"expected a time, found {shown(text)}", "tst") from None
     return (when - _EPOCH).total_seconds() + float(f"0.{found[2] or 0}")
 

@@ -1,5 +1,6 @@
-"""Topics as values: `fast/migfra/<hostname>/task` to its parts and back. It must not know which message travels where:
-`messages` does.
+"""Topics as values: `fast/migfra/<hostname>/task` to its parts and back.
+
+It must not know the messages of a topic: `messages` does.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from batprotocol.model.value import Value
 __all__ = ["ANY", "Channel", "Topic"]
 
 ANY: Final = "+"
-"""What stands for any name in a subscription."""
+"""The wildcard for any name in a subscription."""
 
 LONGEST: Final = 65_535
-"""How many bytes a topic has at most, by MQTT."""
+"""The maximum number of bytes of a topic in MQTT."""
 
 _NAME = re.compile(r"[^/+#\0\ud800-\udfff]+")
 _PLACEHOLDER = re.compile(r"<(\w+)>")
@@ -62,11 +63,11 @@ class Channel(str, Enum):
         return "<procID>" in self.value
 
     def topic(self, name: str, process: str | int | None = None) -> Topic:
-        """The topic of this kind for a host or application, and maybe a process in it."""
+        """The topic of this kind for a host or an application, and optionally a process in it."""
         return Topic(self, name, None if process is None else str(process))
 
     def filter(self, name: str = ANY, process: str | int = ANY) -> str:
-        """What to subscribe to for all topics of this kind, or for those of one name or process."""
+        """The filter to subscribe to all topics of this kind, or to those of one name or process."""
         return _filled(self.value, name, str(process))
 
 
@@ -91,15 +92,15 @@ class Topic(Value, frozen=True, tag=False):
 
     @classmethod
     def parse(cls, text: str) -> Topic:
-        """The topic that this is. DecodeError if it is none of FaST's."""
+        """Read a topic. DecodeError if it is not a topic of FaST."""
         topic = cls.find(text)
         if topic is None:
-            raise DecodeError(f"{shown(text)} is no topic of FaST")
+            raise DecodeError(f"{shown(text)} is not a topic of FaST")
         return topic
 
     @classmethod
     def find(cls, text: str) -> Topic | None:
-        """The topic that this is, or None if it is none of FaST's."""
+        """Read a topic, or return None if it is not a topic of FaST."""
         levels = text.split("/") if len(text) <= LONGEST else []
         channel = _CHANNELS.get(_key(levels))
         if channel is None or not all(map(_is_name, levels)) or len(text.encode()) > LONGEST:
@@ -107,7 +108,7 @@ class Topic(Value, frozen=True, tag=False):
         return cls(channel, levels[2], levels[3] if channel.has_process else None)
 
     def __str__(self) -> str:
-        """The topic as a text. EncodeError if a part of it cannot stand in a topic."""
+        """The topic as a text. EncodeError if a part of it is not allowed in a topic."""
         parts = [("name", self.name), *([("process", self.process)] if self.channel.has_process else [])]
         for field, part in parts:
             if not isinstance(part, str) or not _is_name(part):
@@ -119,7 +120,7 @@ class Topic(Value, frozen=True, tag=False):
 
 
 def _key(levels: list[str]) -> tuple[str, ...]:
-    """The levels of a topic that tell its kind."""
+    """The levels of a topic that define its kind."""
     names = 2 if levels[1:2] == ["pscom"] else 1
     return tuple(levels[:2] + [""] * names + levels[2 + names :]) if len(levels) > 2 else ()
 

@@ -125,11 +125,11 @@ def test_check_tells_line_rule_and_verdict(tmp_path: Path, capfdbinary: pytest.C
     status, out, _ = run(capfdbinary, "fast", "check", path)
     assert status == 1
     assert out.splitlines() == [
-        f"{path}/1: list[0].vm-name: warning: nothing said so far has started 'vm1' [vm.not-started]",
-        f"{path}/1: list[1].vm-name: warning: nothing said so far has started 'a: b' [vm.not-started]",
+        f"{path}/1: list[0].vm-name: warning: no message so far has started 'vm1' [vm.not-started]",
+        f"{path}/1: list[1].vm-name: warning: no message so far has started 'a: b' [vm.not-started]",
         f"{path}/3: list: error: expected 2 entries, one for each machine of the task, found 0 [result.entries]",
         (
-            f"{path}/5: error: this is no line of a recording: Expecting property name enclosed in double quotes "
+            f"{path}/5: error: this is not a line of a recording: Expecting property name enclosed in double quotes "
             "[message.form]"
         ),
         f"{path}: message 2: warning: the result of 'quit' on a has not come when the recording ends [task.open]",
@@ -211,7 +211,7 @@ def test_a_recording_may_be_called_anything(tmp_path: Path, capfdbinary: pytest.
     odd.write_bytes(b'{"topic": "a\xff"}\n{"topic": "a", "qos": ' + b"9" * 400 + b"}\n")
     status, out, err = run(capfdbinary, "fast", "check", odd)
     assert (status, err) == (1, "")
-    assert "r\\udcff.jsonl/1: error: this is no line of a recording" in out
+    assert "r\\udcff.jsonl/1: error: this is not a line of a recording" in out
     assert "qos: error: expected a number in [0, 2], found 99999" in out
 
 
@@ -236,9 +236,9 @@ def test_lines_survive(recorded: Recorded) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("", "this is no line of a recording"),
-        ("[]", "this is no line of a recording: expected an object with a topic"),
-        ('{"topic": 7}', "this is no line of a recording: expected an object with a topic"),
+        ("", "this is not a line of a recording"),
+        ("[]", "this is not a line of a recording: expected an object with a topic"),
+        ('{"topic": 7}', "this is not a line of a recording: expected an object with a topic"),
         ('{"topic": "a", "tst": "now"}', "tst: expected a time, found 'now'"),
         ('{"topic": "a", "tst": "2026-13-01T00:00:00"}', "tst: expected a time"),
         ('{"topic": "a", "qos": 3}', "qos: expected a number in [0, 2], found 3"),
@@ -247,14 +247,14 @@ def test_lines_survive(recorded: Recorded) -> None:
         ('{"topic": "a", "mid": -Infinity}', "mid: expected a number"),
         ('{"topic": "a", "qos": ' + "9" * 400 + "}", "qos: expected a number in [0, 2], found 9999"),
         ('{"topic": "a", "retain": -' + "9" * 4000 + "}", "retain: expected a number in [0, 1], found -9999"),
-        ('{"topic": "a", "mid": ' + "9" * 5000 + "}", "this is no line of a recording"),
+        ('{"topic": "a", "mid": ' + "9" * 5000 + "}", "this is not a line of a recording"),
         ('{"topic": "a\\ud800"}', "topic: expected Unicode"),
         ('{"topic": "a", "tst": "9999-12-31T23:59:59-0001"}', "tst: expected a time"),
         ('{"topic": "a", "tst": "0001-01-01T00:00:00+0001"}', "tst: expected a time"),
         ('{"topic": "a", "payload": {}}', "payload: expected a text or null, found {}"),
         ('{"topic": "a", "payload_base64": "?"}', "payload_base64: expected a text in base64"),
-        (b"\xff", "this is no line of a recording"),
-        ("[" * 100_000, "this is no line of a recording"),
+        (b"\xff", "this is not a line of a recording"),
+        ("[" * 100_000, "this is not a line of a recording"),
     ],
 )
 def test_lines_that_are_none_are_told_where(line: str | bytes, said: str) -> None:

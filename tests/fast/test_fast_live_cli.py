@@ -59,7 +59,7 @@ def test_a_session(mosquitto: Mosquitto, tmp_path: Path) -> None:
             assert node.wait(PATIENCE) == 0
         out, err = watcher.communicate(timeout=PATIENCE)
     assert watcher.returncode == 1  # the rules were broken
-    assert "is no topic of FaST" in err
+    assert "is not a topic of FaST" in err
     lines = recording.read_text().splitlines()
     assert len(lines) == len(out.splitlines()) == 9
     assert read_line(lines[0]).payload == b"\xff"
@@ -117,7 +117,7 @@ def test_a_closed_pipe_ends_watching(mosquitto: Mosquitto) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ("send fast/a quit", "'fast/a' is no topic of FaST"),
+        ("send fast/a quit", "'fast/a' is not a topic of FaST"),
         ("send fast/migfra/a/task quit", "there is no 'task' that tells what this is"),
         ("send fast/migfra/a/task", "give either PAYLOAD or --file"),
         (

@@ -411,7 +411,7 @@ def test_where_pscom_is_not_listened_to_nobody_knows_of_it() -> None:
     for rules in RULE_SETS:
         [violation] = judged(said, rules)
         assert (violation.rule, violation.severity) == ("pscom.not-suspended", "warning")
-        assert violation.text.endswith("nor anything else of pscom: do you listen to it?")
+        assert violation.text.endswith("no other message of pscom: check the subscription to its topics")
     for heard in (pscom(1, "suspend", "vm9"), answer(1, 7, "vm9")):
         found = judged([*RUNNING, heard, *said[2:]])
         assert [(each.severity) for each in found if each.rule == "pscom.not-suspended"] == ["error"]

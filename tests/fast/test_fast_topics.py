@@ -71,7 +71,7 @@ def test_each_kind_has_its_parts(channel: Channel) -> None:
 )
 def test_what_is_no_topic(text: str) -> None:
     assert Topic.find(text) is None
-    with pytest.raises(DecodeError, match="is no topic of FaST"):
+    with pytest.raises(DecodeError, match="is not a topic of FaST"):
         Topic.parse(text)
 
 

@@ -1,6 +1,7 @@
-"""What may be said when between schedulers, migration frameworks, agents and pscom, as `rules`, and who judges it.
+"""The rules for messages between schedulers, migration frameworks, agents and pscom, and the check of conversations.
 
-`conversation` gives each message to `tasks` (with `machines`), `agents` or `pscom`, which share a `state`.
+`rules` has the rules. `conversation` gives each message to `tasks` (with `machines`), `agents` or `pscom`, which share
+a `state`.
 """
 
 from batprotocol.fast.conversation.conversation import Conversation, check

@@ -11,14 +11,14 @@ from batprotocol.fast.conversation.state import Memory, State, Waiting
 __all__ = ["PATIENCE", "Agents"]
 
 PATIENCE: Final = 60.0
-"""How long an agent waits to be configured, and how long mmbwmon may measure, in seconds: four times what is usual."""
+"""How long an agent waits to be configured, and how long mmbwmon may measure, in seconds: four times the usual time."""
 
 _ANSWERS: Final[dict[type[v.FastMessage], type[v.FastMessage]]] = {
     v.MmbwmonRequest: v.MmbwmonResponse,
     v.MmbwmonStop: v.MmbwmonStopAck,
     v.MmbwmonRestart: v.MmbwmonRestartAck,
 }
-"""What mmbwmon is asked, and what it answers."""
+"""The requests to mmbwmon, each with the class of its answer."""
 
 _WORDS: Final = {
     v.MmbwmonRequest: "the measurement",
@@ -44,7 +44,7 @@ class Agents:
         self._asked: Memory[tuple[str, type[v.FastMessage]], list[_Request]] = Memory()
 
     def status(self, node: str, message: v.FastMessage, state: State) -> None:
-        """An agent says something."""
+        """Take a message from an agent."""
         if not isinstance(message, v.Init):
             self._ordered(node, message, state)
         elif self._configured.get(node) is None and self._started.get(node) is None:
@@ -52,7 +52,7 @@ class Agents:
             self._started[node] = state.wait(PATIENCE, "agent.no-init-agent", "agent.no-init-agent", text)
 
     def told(self, node: str, message: v.FastMessage, state: State) -> None:
-        """An agent is told something."""
+        """Take a message to an agent."""
         if not isinstance(message, v.InitAgent):
             self._ordered(node, message, state)
             return
@@ -66,7 +66,7 @@ class Agents:
             state.report("agent.order", "", f"{type(message).__name__} comes before {node} was configured")
 
     def asked(self, node: str, message: v.FastMessage, state: State) -> None:
-        """Something is asked of mmbwmon."""
+        """Take a request to mmbwmon."""
         key = node, _ANSWERS[type(message)]
         waiting = state.wait(
             PATIENCE, "mmbwmon.unanswered", "mmbwmon.open", f"{_WORDS[type(message)]} of mmbwmon on {node}"
@@ -74,16 +74,16 @@ class Agents:
         self._asked[key] = [*(self._asked.get(key) or []), _Request(message, waiting)][-limits.LARGEST :]
 
     def answered(self, node: str, message: v.FastMessage, state: State) -> None:
-        """Mmbwmon answers: the first request that this fits, or the first one of all."""
+        """Take an answer of mmbwmon: to the first request that it fits, or to the first one of all."""
         there = self._asked.get((node, type(message)))
         if there is None:
-            return  # what was asked before the recording began
+            return  # the answer to a request before the recording began
         if not there:
-            state.report("mmbwmon.unasked", "", f"nothing was asked of mmbwmon on {node}")
+            state.report("mmbwmon.unasked", "", f"mmbwmon on {node} has no open request")
             return
         request = next((request for request in there if _fits(request, message)), there[0])
         if not _fits(request, message):
-            state.report("mmbwmon.cores", "cores", f"it was asked for other cores on {node}")
+            state.report("mmbwmon.cores", "cores", f"the request was for other cores on {node}")
         there.remove(request)
         request.waiting.done = True
 

@@ -1,6 +1,6 @@
-"""Conversation: what was said so far on all topics of FaST, judged message by message.
+"""Conversation: it checks the messages on all topics of FaST, one by one.
 
-It does no I/O and has no clock of its own: who feeds it tells when each message came. It must not know of any single
+It does no I/O and has no clock of its own: the caller passes the time of each message. It must not know of any single
 message: `tasks`, `agents` and `pscom` do.
 """
 
@@ -29,7 +29,7 @@ class Conversation:
     """A conversation of any number of nodes.
 
     Args:
-        rules: one of `RULE_SETS`, or "" for the usual one, `protocol`.
+        rules: one of `RULE_SETS`, or "" for the default, `protocol`.
 
     >>> conversation = Conversation()
     >>> conversation.feed("fast/migfra/node-a/task", b"task: stop vm\\nlist: [{vm-name: vm1}]\\nid: 7", 0.0)
@@ -64,16 +64,16 @@ class Conversation:
 
     @property
     def number(self) -> int:
-        """How many messages were fed: the number of the next one."""
+        """The number of messages so far, which is the number of the next one."""
         return self._state.number
 
     def feed(self, topic: str, payload: bytes, time: float, *, retain: bool = False) -> list[Violation]:
-        """Take the next message, and tell all that is wrong with it, and what should have come until now.
+        """Take the next message, and return all violations in it, and the answers that are overdue.
 
         Args:
-            topic: its topic. One that is not below `fast/` is of somebody else, and nothing is said of it.
+            topic: its topic. A message whose topic is not below `fast/` is not checked.
             payload: its bytes.
-            time: when it came, in seconds, of whatever clock.
+            time: when it came, in seconds, of any clock.
             retain: whether the broker had kept it from before.
         """
         state = self._state
@@ -85,18 +85,18 @@ class Conversation:
                 state.report("message.retained", "", "it was published with the retain flag")
             self._take(found, payload)
         elif topic.startswith(_ROOT):
-            state.report("message.topic", "", f"{shown(topic)} is no topic of FaST")
+            state.report("message.topic", "", f"{shown(topic)} is not a topic of FaST")
         state.number += 1
         return state.found
 
     def wait(self, time: float) -> list[Violation]:
-        """Tell what should have come until this time."""
+        """Return the answers that are overdue at this time, as violations."""
         self._state.found = []
         self._state.clock(time)
         return self._state.found
 
     def finish(self) -> list[Violation]:
-        """The conversation is over: tell what has not come."""
+        """End the conversation, and return the answers that are missing, as violations."""
         self._state.found = []
         self._state.end()
         return self._state.found
@@ -121,11 +121,11 @@ class Conversation:
 
 
 def check(messages: Iterable[Recorded], rules: str = "") -> list[Violation]:
-    """All that is wrong with a recorded conversation.
+    """Return all violations in a recorded conversation.
 
     Args:
         messages: its messages, in the order in which they came.
-        rules: one of `RULE_SETS`, or "" for the usual one.
+        rules: one of `RULE_SETS`, or "" for the default.
 
     >>> check([Recorded("fast/migfra/node-a/task", b"task: quit")])[0].rule
     'task.open'

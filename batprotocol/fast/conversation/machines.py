@@ -1,6 +1,7 @@
-"""Which machines run where, as far as tasks and their results tell; and what may not be done with one that does not.
+"""Which machines run on which node, according to tasks and results, and the tasks that need a machine that runs.
 
-What nobody has told is not known, and nothing is said of it. It must not know of ids and of who waits.
+The state of a machine is unknown until a message shows it, and no violation is reported for it. It must not know of ids
+and of open requests.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _GONE: Final = {"stopped": "has been stopped", "failed": "could not be started"}
 
 
 def names_of(task: v.Task) -> list[frozenset[str] | None]:
-    """What the entries of the result of a task may be called, None for whatever there is.
+    """The names that the entries of the result of a task may have; None for any number of entries with any names.
 
     >>> names_of(v.StopVM([v.VMToStop("vm1"), v.VMToStop(regex="vm.*")]))
     [frozenset({'vm1'}), frozenset({'vm.*'})]
@@ -41,7 +42,7 @@ def _names(*names: str | None) -> frozenset[str] | None:
 
 
 def _names_in(xml: str | None) -> tuple[str, ...]:
-    """The name in an XML, or where there is none, the XML itself, which the framework takes for one."""
+    """The name in an XML, or if there is none, the XML itself, which the framework takes as the name."""
     if not xml:
         return ()
     found = _NAME.search(xml)
@@ -69,7 +70,7 @@ class Machines:
         if known in _GONE:
             state.report("vm.not-started", path, f"{name!r} {_GONE[known]} on {node}")
         elif known is None and self._started.get(name) is None:
-            state.report("vm.not-started", path, f"nothing said so far has started {name!r}")
+            state.report("vm.not-started", path, f"no message so far has started {name!r}")
         elif known == "running" and isinstance(task, v.ResumeVM):
             state.report("vm.not-suspended", path, f"{name!r} runs on {node}")
         elif known == "suspended" and isinstance(task, v.SuspendVM):
@@ -80,7 +81,7 @@ class Machines:
         return "stopped" if known is None and self._emptied.get(node) else known
 
     def answered(self, node: str, task: v.Task, result: v.Result) -> None:
-        """Take in what became of the machines of a task."""
+        """Take the results of the machines of a task."""
         if isinstance(task, v.StartVM):
             self._start(node, result)
         elif isinstance(task, v.StopVM):
@@ -105,7 +106,7 @@ class Machines:
     def _stop(self, node: str, task: v.StopVM, result: v.Result) -> None:
         patterns = {entry.regex for entry in task.list if entry.regex and not entry.vm_name}
         for entry in result.list:
-            if entry.is_success and entry.vm_name in patterns:  # which of them it matches, is not found out
+            if entry.is_success and entry.vm_name in patterns:  # the machines that it matches are unknown
                 self._on.drop(lambda key: key[0] == node)
                 if entry.vm_name == _ALL:
                     self._emptied[node] = True
@@ -120,7 +121,7 @@ class Machines:
             self._move(task.parameter.swap_with.vm_name, task.destination, node)
 
     def _move(self, name: str, source: str, destination: str) -> None:
-        """A machine goes on on another node; that it is not on the first one any more, a real framework would tell."""
+        """A machine runs on another node now. For tasks on the first node, the real framework reports an error."""
         known = self._on.pop((source, name))
         self._set(destination, name, known or "running")
 

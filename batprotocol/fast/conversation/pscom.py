@@ -22,15 +22,15 @@ _NUMBER: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
 class _Machine:
-    """What was said to the processes of a machine since its migration was asked for, and by them.
+    """The requests to the processes of a machine since its migration was requested, and their answers.
 
     Attributes:
-        expected: how many answers there must be, None if nobody has told.
+        expected: the expected number of answers, None if it is unknown.
         asked: the last request, or "".
-        answers: how many answers have come since.
-        suspended: whether all have closed their connections.
-        resumed: whether all have opened them again.
-        waiting: the answers that are waited for.
+        answers: the number of answers since.
+        suspended: whether all processes have closed their connections.
+        resumed: whether all processes have opened them again.
+        waiting: the answers that are missing.
     """
 
     __slots__ = ("answers", "asked", "expected", "resumed", "suspended", "waiting")
@@ -44,7 +44,7 @@ class _Machine:
         self.waiting: Waiting | None = None
 
     def has_all(self) -> bool:
-        """Whether as many answers have come as there must be; of no known number, one will do."""
+        """Whether all expected answers have come; if their number is unknown, whether one has come."""
         return self.answers >= (1 if self.expected is None else self.expected)
 
 
@@ -53,24 +53,27 @@ class Pscom:
 
     def __init__(self) -> None:
         self._machines: Memory[str, _Machine] = Memory()
-        self._is_heard = False  # whether anything was said on pscom's topics, by anybody
+        self._is_heard = False  # whether any message came on pscom's topics
 
     def migrating(self, task: v.MigrateVM, state: State) -> None:
-        """A machine is to be migrated."""
+        """Take the task to migrate a machine."""
         for name, processes in _hooked(task):
             self._machines[name] = _Machine(int(processes) if _NUMBER.fullmatch(processes) else None)
 
     def migrated(self, task: v.MigrateVM, result: v.Result, state: State) -> None:
-        """A machine was migrated, or was not: then nothing is told of what was done for it."""
+        """Take the result of a migration. If it failed, nothing is known about the connections."""
         for name, _ in _hooked(task):
             machine = self._machines.get(name)
             if machine is None or not result.is_success:
                 continue
             if not self._is_heard:
-                text = (
-                    f"nobody was heard to close the connections of {name!r} before it was migrated, nor anything else"
+                text = f"no message of pscom has closed the connections of {name!r} before it was migrated"
+                state.report(
+                    "pscom.not-suspended",
+                    "",
+                    f"{text}, and there was no other message of pscom: check the subscription to its topics",
+                    severity="warning",
                 )
-                state.report("pscom.not-suspended", "", f"{text} of pscom: do you listen to it?", severity="warning")
             elif not machine.suspended:
                 text = f"the connections of {name!r} were not all closed before it was migrated"
                 state.report("pscom.not-suspended", "", text)
@@ -79,13 +82,13 @@ class Pscom:
                 state.report("pscom.not-resumed", "", text)
 
     def asked(self, name: str, request: v.PscomRequest, state: State) -> None:
-        """The framework asks the processes of a machine. It asks for something else when it waits no longer."""
+        """Take a request of the framework to the processes of a machine. A new request ends its wait for answers."""
         self._is_heard = True
         machine = self._there(name)
         waiting = machine.waiting
-        is_overdue = waiting is not None and waiting.deadline < state.time  # told of already
+        is_overdue = waiting is not None and waiting.deadline < state.time  # reported already
         if waiting is not None and not waiting.done and not is_overdue and request.task != machine.asked:
-            text = f"{waiting.text} had not come when {request.task!r} was asked for"
+            text = f"{waiting.text} had not come when {request.task!r} was requested"
             state.report("pscom.unanswered", "", text, waiting.number)
         if request.task == machine.asked == v.SUSPEND:
             state.report("pscom.order", "", f"the connections of {name!r} are closed already")
@@ -100,11 +103,11 @@ class Pscom:
         machine.waiting = state.wait(seconds, "pscom.unanswered", "", text)
 
     def answered(self, name: str, response: v.PscomResponse, state: State) -> None:
-        """A process of a machine answers."""
+        """Take an answer of a process of a machine."""
         self._is_heard = True
         machine = self._machines.get(name)
         if machine is None or not machine.asked:
-            state.report("pscom.unasked", "", f"nothing was asked of the processes of {name!r}")
+            state.report("pscom.unasked", "", f"the processes of {name!r} have no open request")
             return
         machine.answers += 1
         if not machine.has_all():
@@ -124,7 +127,7 @@ class Pscom:
 
 
 def _hooked(task: v.MigrateVM) -> Iterator[tuple[str, str]]:
-    """The machines of a migration whose processes must close their connections, and how many these are."""
+    """The machines of a migration whose processes must close their connections, and the number of these processes."""
     parameter = task.parameter
     if parameter is None:
         return

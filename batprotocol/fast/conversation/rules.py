@@ -1,7 +1,7 @@
-"""The rules of FaST: what goes wrong between schedulers, migration frameworks, agents and pscom, and how bad that is.
+"""The rules of FaST: mistakes in messages between schedulers, migration frameworks, agents and pscom, with severities.
 
 There are two rule sets: `fast-lib` is for conversations in which every program reads with fast-lib, `protocol` for
-those in which the specification's spelling is understood, too. It knows no message.
+those in which the specification's spelling is understood, too. This module must not know of any message.
 """
 
 from __future__ import annotations
@@ -26,44 +26,44 @@ CATALOGUE: Final = Catalogue(
     RULE_SETS,
     (
         # Any message
-        Row("message.topic", _W, "There is no such topic", "Nobody subscribes to it: see the table of topics."),
+        Row("message.topic", _W, "There is no such topic", "No program subscribes to it: see the table of topics."),
         Row(
             "message.form",
             _E,
-            "It is no message for its topic",
-            "A scheduler such as poncos aborts on an answer that it cannot read; agents do as they like.",
+            "The payload is not a message for its topic",
+            "A scheduler such as poncos aborts on an answer that it cannot read; agents differ.",
         ),
         Row(
             "message.dialect",
             ("error", "off"),
-            "It is spelled as in the specification, and fast-lib refuses it",
-            "Write what fast-lib reads: hostname for source, result for response, a mapping of categories.",
+            "The message is spelled as in the specification, and fast-lib refuses it",
+            "Write the words of fast-lib: hostname for source, result for response, a mapping of categories.",
         ),
         Row(
             "message.retained",
             _W,
-            "The broker has kept it from before",
-            "Publish nothing with the retain flag: a task that is kept is done again by each framework that connects.",
+            "The broker has kept the message from before",
+            "Do not use the retain flag: each framework that connects does a retained task again.",
         ),
         # Tasks
         Row(
             "task.form",
             _W,
-            "It is no task",
-            "The framework survives it, and answers with the result 'unknown', which has no id.",
+            "The payload is not a task",
+            "The framework continues, and answers with the result 'unknown', which has no id.",
         ),
-        Row("task.empty", _W, "A task for no machine", "The framework answers with 'unknown'. Name at least one."),
+        Row("task.empty", _W, "A task for no machine", "The framework answers 'unknown'. Name at least one machine."),
         Row(
             "task.id-twice",
             _W,
             "Two tasks at a time have the same id",
-            "Results of different tasks overtake each other, and only the id tells whose they are.",
+            "Results of different tasks overtake each other, and only the id shows the task of a result.",
         ),
         Row(
             "task.unanswered",
             _D,
-            "A task has no result when it should",
-            "The framework is not there, is deaf since its broker was restarted, or has lost the result.",
+            "A task has no result in time",
+            "The framework does not run, lost its subscriptions when the broker restarted, or has lost the result.",
         ),
         Row(
             "task.open",
@@ -72,7 +72,7 @@ CATALOGUE: Final = Catalogue(
             "Each task has one result. This one may still have come in time.",
         ),
         # Results
-        Row("result.unasked", _W, "A result that no task is known for", "Each result is for one task."),
+        Row("result.unasked", _W, "A result without a known task", "Each result is for one task."),
         Row("result.twice", _E, "A second result for a task", "Each task has one result."),
         Row("result.id", _E, "A result without the id of its task", "A result has the id of its task, or none."),
         Row("result.title", _E, "A result of another kind of task", "'start vm' becomes 'vm started', and so on."),
@@ -83,7 +83,7 @@ CATALOGUE: Final = Catalogue(
             "A result has one entry for each of the task, of the same name; a regular expression is its own name.",
         ),
         Row("result.order", _W, "The entries are not in the order of the task", "The framework keeps the order."),
-        Row("result.status", _W, "A status that is none", "It is 'success' or 'error'."),
+        Row("result.status", _W, "An unknown status", "A status is 'success' or 'error'."),
         # Machines
         Row(
             "vm.not-started",
@@ -91,13 +91,13 @@ CATALOGUE: Final = Catalogue(
             "The machine does not run",
             "Start it, and wait for its result, before it is suspended, resumed, repinned or migrated.",
         ),
-        Row("vm.not-suspended", _W, "The machine is not suspended", "Only what was suspended can be resumed."),
+        Row("vm.not-suspended", _W, "The machine is not suspended", "Only a suspended machine can be resumed."),
         Row("vm.suspended", _W, "The machine is suspended already", "Resume it first."),
         # Agents
         Row(
             "agent.no-init-agent",
             _W,
-            "An agent has started, and nobody configures it",
+            "An agent has started, and no scheduler configures it",
             "The scheduler answers 'init' with 'init agent'.",
         ),
         Row(
@@ -106,8 +106,8 @@ CATALOGUE: Final = Catalogue(
             "An agent is used before it was configured",
             "After 'init' comes 'init agent', then the configuration, reports and 'stop monitoring'.",
         ),
-        Row("mmbwmon.unasked", _W, "An answer of mmbwmon that nobody asked for", "Each answer is for one request."),
-        Row("mmbwmon.cores", _W, "An answer for other cores", "mmbwmon answers for the cores that it was asked about."),
+        Row("mmbwmon.unasked", _W, "An answer of mmbwmon without a request", "Each answer is for one request."),
+        Row("mmbwmon.cores", _W, "An answer for other cores", "mmbwmon answers for the cores of the request."),
         Row("mmbwmon.unanswered", _D, "mmbwmon does not answer", "It measures for some 15 seconds."),
         Row("mmbwmon.open", _W, "mmbwmon has not answered when the recording ends", "It may still have come in time."),
         # pscom
@@ -115,8 +115,8 @@ CATALOGUE: Final = Catalogue(
             "pscom.not-suspended",
             _E,
             "A machine was migrated with open connections",
-            "With pscom-hook-procs, 'suspend' and the answers of all processes come before the migration. Where "
-            "nothing of pscom was heard at all, nobody knows, and it is a warning.",
+            "With pscom-hook-procs, 'suspend' and the answers of all processes come before the migration. Without "
+            "any message of pscom, this is only a warning.",
         ),
         Row(
             "pscom.not-resumed",
@@ -124,14 +124,14 @@ CATALOGUE: Final = Catalogue(
             "A machine was migrated, and its connections stay closed",
             "With pscom-hook-procs, 'resume' and the answers of all processes come after the migration.",
         ),
-        Row("pscom.order", _W, "'resume' without 'suspend', or 'suspend' twice", "They come in turns."),
-        Row("pscom.unasked", _W, "An answer of pscom that nobody asked for", "Processes answer requests only."),
+        Row("pscom.order", _W, "'resume' without 'suspend', or 'suspend' twice", "They alternate."),
+        Row("pscom.unasked", _W, "An answer of pscom without a request", "Processes answer requests only."),
         Row(
             "pscom.unanswered",
             _W,
             "Processes do not answer",
-            "The framework waits 10 seconds for each, then the migration fails. Nor have they answered what it asks no "
-            "longer: 'suspend', once it has asked for 'resume'.",
+            "The framework waits 10 seconds for each, then the migration fails. A missing answer to 'suspend' is also "
+            "reported when the framework requests 'resume'.",
         ),
     ),
 )
@@ -139,6 +139,6 @@ CATALOGUE: Final = Catalogue(
 
 
 class Violation(AnyViolation, frozen=True):
-    """A rule of FaST that was broken, and where."""
+    """A broken rule of FaST, and its place."""
 
     RULES: ClassVar[Mapping[str, Rule]] = CATALOGUE.rules

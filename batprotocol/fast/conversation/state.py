@@ -1,6 +1,7 @@
-"""What all parts of a conversation share: the clock, the violations that were found, and who still waits for whom.
+"""The state that all parts of a conversation share: the clock, the violations so far, and the open requests.
 
-What is remembered is bounded: of too much, the oldest is forgotten, which can hide a violation but makes none up.
+The memory is limited: if there is too much, the oldest entries are forgotten. This can hide a violation, but never
+invents one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from batprotocol.rules import Severity
 __all__ = ["LARGEST", "Memory", "State", "Waiting"]
 
 LARGEST = 10_000
-"""How many things of each sort are remembered."""
+"""The maximum number of entries of each kind in memory."""
 
 Key = TypeVar("Key")
 Thing = TypeVar("Thing")
@@ -43,15 +44,15 @@ class Memory(Generic[Key, Thing]):
             self._things.popitem(last=False)
 
     def get(self, key: Key) -> Thing | None:
-        """What is there, or None."""
+        """The entry of this key, or None."""
         return self._things.get(key)
 
     def pop(self, key: Key) -> Thing | None:
-        """What is there, or None, and forget it."""
+        """Forget the entry of this key, and return it, or None."""
         return self._things.pop(key, None)
 
     def drop(self, condition: Callable[[Key], bool]) -> None:
-        """Forget all whose keys are so."""
+        """Forget all entries whose keys fulfill the condition."""
         for key in [key for key in self._things if condition(key)]:
             del self._things[key]
 
@@ -60,15 +61,15 @@ class Memory(Generic[Key, Thing]):
 
 
 class Waiting:
-    """Something that was asked for, and whether it has come.
+    """An open request, and whether its answer has come.
 
     Attributes:
-        number: the number of the message that asked for it.
-        deadline: when it is too late, in seconds.
-        overdue: the rule that is broken then, or "".
-        open: the rule that is broken if it has not come in the end, or "".
-        text: what it is.
-        done: whether it has come.
+        number: the number of the message with the request.
+        deadline: the time after which the answer is overdue, in seconds.
+        overdue: the rule that is broken after this time, or "".
+        open: the rule that is broken if the answer is missing at the end, or "".
+        text: a description of the answer.
+        done: whether the answer has come.
     """
 
     __slots__ = ("deadline", "done", "number", "open", "overdue", "text")
@@ -83,7 +84,7 @@ class Waiting:
 
 
 class State:
-    """The clock, the violations, and who waits.
+    """The clock, the violations, and the open requests.
 
     Args:
         rules: the name of the rule set.
@@ -100,14 +101,14 @@ class State:
     def report(
         self, rule: str, path: str, text: str, number: int | None = None, *, severity: Severity | None = None
     ) -> None:
-        """Take down a violation of the message that is looked at, or of an earlier one.
+        """Record a violation of the current message, or of an earlier one.
 
         Args:
             rule: its id.
             path: the place in the message.
-            text: what was found.
+            text: a description of the mistake.
             number: the number of an earlier message.
-            severity: another one than that of the rule, where less is known than usual.
+            severity: instead of the rule's severity, if less is known than usual.
         """
         usual = self.severities.get(rule)
         if usual is not None:
@@ -115,7 +116,7 @@ class State:
             self.found.append(Violation(place, path, rule, severity or usual, text))
 
     def wait(self, seconds: float, overdue: str, open: str, text: str) -> Waiting:
-        """Wait for something, for so long."""
+        """Wait for an answer, for this time."""
         waiting = Waiting(self.number, self.time + seconds, overdue, open, text)
         heapq.heappush(self._waiting, (waiting.deadline, next(self._order), waiting))
         if len(self._waiting) > 2 * LARGEST:
@@ -124,7 +125,7 @@ class State:
         return waiting
 
     def clock(self, time: float) -> None:
-        """Go on to this time, and tell what should have come until then."""
+        """Advance to this time, and record the answers that are overdue."""
         self.time = max(self.time, time)
         while self._waiting and self._waiting[0][0] < self.time:
             waiting = heapq.heappop(self._waiting)[2]
@@ -133,7 +134,7 @@ class State:
                 self.report(waiting.overdue, "", f"{waiting.text} is overdue for {seconds}", waiting.number)
 
     def end(self) -> None:
-        """Tell what has not come until now."""
+        """Record the answers that are missing."""
         for _, _, waiting in sorted(self._waiting, key=lambda entry: entry[2].number):
             if not waiting.done and waiting.open:
                 self.report(waiting.open, "", f"{waiting.text} has not come when the recording ends", waiting.number)

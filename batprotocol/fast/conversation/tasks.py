@@ -25,14 +25,14 @@ PATIENCE: Final = {
     v.EvacuateNode: 3600.0,
     v.Quit: 600.0,
 }
-"""How long a machine of a task may take, in seconds. That of start and stop is the framework's own; the rest is what
-nobody has seen exceeded, for it has no time-outs there."""
+"""How long a machine of a task may take, in seconds. The time of start and stop is the framework's own time-out. The
+framework has no other time-outs; no real program was seen to exceed the other times."""
 
 _UNREADABLE: Final = 10.0
 
 
 class _Asked:
-    """A task that has no result yet; None is what was none."""
+    """A task that has no result yet; None for a payload that was not a task."""
 
     __slots__ = ("node", "task", "waiting")
 
@@ -43,7 +43,7 @@ class _Asked:
 
     @property
     def id(self) -> str | None:
-        """The id that its result has. An empty one comes back as none."""
+        """The id that its result has. The result of an empty id has no id."""
         return (self.task.id or None) if self.task is not None else None
 
 
@@ -63,7 +63,7 @@ class Tasks:
         self._answered: Memory[tuple[str, str], bool] = Memory()
 
     def asked(self, node: str, task: v.Task | None, state: State) -> None:
-        """Take a task, or what is none."""
+        """Take a task, or None for a payload that is not a task."""
         there = self._asked.get(node) or []
         if task is None:
             text, seconds = f"the result for this on {node}", _UNREADABLE
@@ -85,9 +85,9 @@ class Tasks:
         there = self._asked.get(node)
         for index, entry in enumerate(result.list):
             if entry.status not in (v.SUCCESS, v.ERROR):
-                state.report("result.status", _path(result, index, "status"), f"{entry.status!r} is no status")
+                state.report("result.status", _path(result, index, "status"), f"{entry.status!r} is not a status")
         if there is None:
-            return  # what was asked before the recording began
+            return  # the result of a task before the recording began
         asked = _match(there, result)
         if asked is None:
             self._unasked(node, result, state)
@@ -103,14 +103,12 @@ class Tasks:
         if result.id and self._answered.get((node, result.id)):
             state.report("result.twice", "id", f"the task {result.id!r} of {node} has its result already")
         else:
-            told = f" with the id {result.id!r}" if result.id else ""
-            state.report(
-                "result.unasked", "", f"{node} has no task{told} that {result.result!r} could be the result of"
-            )
+            which = f" with the id {result.id!r}" if result.id else ""
+            state.report("result.unasked", "", f"{node} has no open task{which} for the result {result.result!r}")
 
     def _compare(self, asked: _Asked, task: v.Task, result: v.Result, state: State) -> None:
         if result.result != RESULTS[type(task)]:
-            state.report("result.title", "result", f"{result.result!r} is no result of {_name(task)!r}")
+            state.report("result.title", "result", f"{result.result!r} is not a result of {_name(task)!r}")
             return
         if result.id != asked.id:
             state.report("result.id", "id", f"expected {asked.id!r}, the id of the task, found {result.id!r}")
@@ -130,7 +128,7 @@ def _path(result: v.Result, index: int, key: str) -> str:
 
 
 def _match(there: list[_Asked], result: v.Result) -> _Asked | None:
-    """The task that a result is for: the first one for which most speaks."""
+    """The task of a result: the first one with the strongest ground."""
     for fits in _GROUNDS:
         asked = next((asked for asked in there if fits(asked, result)), None)
         if asked is not None:
@@ -155,14 +153,14 @@ _GROUNDS: Final[tuple[Callable[[_Asked, v.Result], bool], ...]] = (
     lambda asked, result: asked.id == result.id and _is_kind(asked, result) and _names_agree(asked, result),
     lambda asked, result: asked.id == result.id and _is_kind(asked, result),
     lambda asked, result: result.id is not None and asked.id == result.id,
-    # The framework does not tell the id of what it could not do at all
+    # The framework sends no id if it could not do the task at all
     lambda asked, result: _is_unknown(result) and isinstance(asked.task, v.EvacuateNode),
     lambda asked, result: _is_unknown(result),
     lambda asked, result: not result.id and _is_kind(asked, result) and _names_agree(asked, result),
     lambda asked, result: asked.id is None and _is_kind(asked, result) and _names_agree(asked, result),
     lambda asked, result: not result.id and not _is_unknown(result) and asked.id is None and asked.task is not None,
 )
-"""What speaks for a task, the strongest first."""
+"""The grounds to assign a result to a task, the strongest first."""
 
 
 # The entries

@@ -1,5 +1,5 @@
-"""What is said to the agent of a node and by it: its start, the performance indicators (KPIs), and mmbwmon, which
-measures how much memory bandwidth is left.
+"""The messages to the agent of a node and from it: its start, the performance indicators (KPIs), and mmbwmon, which
+measures the available memory bandwidth.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Init(FastMessage, frozen=True):
 
 
 class KPIConfiguration(Part, frozen=True):
-    """Which indicators an agent reports, and how often.
+    """The indicators that an agent reports, and the interval.
 
     Args:
         categories: the indicators, each with a value such as `100` or `high`.
@@ -54,7 +54,7 @@ class InitAgent(FastMessage, frozen=True):
     """`init agent`: the scheduler configures the agent of a node.
 
     Args:
-        kpi: what it is to report.
+        kpi: the indicators to report.
     """
 
     kpi: KPIConfiguration
@@ -85,7 +85,7 @@ class KPI(FastMessage, frozen=True):
 
 
 class JobDescription(Part, frozen=True):
-    """What is monitored.
+    """The job that is monitored.
 
     Args:
         job_id: the job.
@@ -97,17 +97,17 @@ class JobDescription(Part, frozen=True):
 
 
 class StopMonitoring(FastMessage, frozen=True):
-    """`stop monitoring`: the agent stops to watch a job.
+    """`stop monitoring`: the agent stops monitoring a job.
 
     Args:
-        job_description: which.
+        job_description: the job.
     """
 
     job_description: JobDescription
 
 
 class MmbwmonRequest(FastMessage, frozen=True):
-    """Measure the memory bandwidth that is left to these cores. What runs on them must be suspended before.
+    """Measure the available memory bandwidth of these cores. Suspend the processes on them before.
 
     Args:
         cores: the numbers of the cores.
@@ -120,7 +120,7 @@ class MmbwmonRequest(FastMessage, frozen=True):
 
 
 class MmbwmonResponse(FastMessage, frozen=True):
-    """The memory bandwidth that is left to these cores.
+    """The available memory bandwidth of these cores.
 
     Args:
         cores: the numbers of the cores.
@@ -146,11 +146,11 @@ class MmbwmonStop(FastMessage, frozen=True):
 
 
 class MmbwmonStopAck(FastMessage, frozen=True):
-    """The processes of the cgroup are stopped. It says nothing more."""
+    """The processes of the cgroup are stopped. The message has no keys."""
 
 
 class MmbwmonRestart(FastMessage, frozen=True):
-    """Let the processes of a cgroup go on.
+    """Let the processes of a cgroup continue.
 
     Args:
         cgroup: its name or path.
@@ -160,17 +160,17 @@ class MmbwmonRestart(FastMessage, frozen=True):
 
 
 class MmbwmonRestartAck(FastMessage, frozen=True):
-    """The processes of the cgroup go on. It says nothing more."""
+    """The processes of the cgroup continue. The message has no keys."""
 
 
 class SystemInfo(FastMessage, frozen=True):
-    """What mmbwmon knows of a node. It is kept in a file, and travels on no topic.
+    """The data of mmbwmon about a node. It is a file, and has no topic.
 
     Args:
-        threads: how many hardware threads there are.
-        smt: how many of them share a core.
-        numa: how many NUMA nodes there are.
-        bandwidth: the bandwidth that was measured with one thread, two and so on.
+        threads: the number of hardware threads.
+        smt: the number of threads that share a core.
+        numa: the number of NUMA nodes.
+        bandwidth: the measured bandwidth with one thread, two threads and so on.
     """
 
     threads: U64

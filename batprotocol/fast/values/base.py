@@ -1,4 +1,4 @@
-"""What all values of FaST have in common: how their fields are called on the wire, and which numbers they hold.
+"""The common parts of all values of FaST: the names of their fields on the wire, and their numbers.
 
 The names are the protocol's, with `_` for `-`. It must not know of YAML, of topics or of any single message.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     _Map: TypeAlias = tuple[tuple[int, ...], ...]
 
     class CPUMap:
-        """A tuple of tuples of numbers, made of any iterable of iterables."""
+        """A tuple of number tuples, made of any iterable of iterables."""
 
         def __get__(self, instance: object, owner: Any) -> _Map: ...
         def __set__(self, instance: object, value: Iterable[Iterable[int]]) -> None: ...
@@ -42,13 +42,13 @@ else:
     OptionalCPUMap = CPUMap | None
 
 _WORDS = {"retry_counter": "retry_counter", "kpi": "KPI", "kpis": "KPIS", "supported_kpi": "supported_KPI"}
-"""The keys that are not their field with `-` for `_`."""
+"""The keys that are not their field's name with `-` for `_`."""
 
 _set = msgspec.structs.force_setattr
 
 
 def on_wire(field: str) -> str:
-    """The key that fast-lib has for a field.
+    """The key of a field in fast-lib.
 
     >>> on_wire("vm_name"), on_wire("retry_counter"), on_wire("kpi")
     ('vm-name', 'retry_counter', 'KPI')
@@ -57,21 +57,21 @@ def on_wire(field: str) -> str:
 
 
 class Part(Value, frozen=True, tag=False, rename=on_wire, forbid_unknown_fields=True):
-    """A part of a message: an entry of a list, or what is below a key."""
+    """A part of a message: an entry of a list, or the value of a key."""
 
 
 class FastMessage(Value, frozen=True, tag=True, tag_field="message", rename=on_wire, forbid_unknown_fields=True):
-    """A message: what is in one payload."""
+    """A message: the content of one payload."""
 
 
 def none_of(value: Value, name: str, nothing: Any) -> None:
-    """Make None of a field that says nothing: the programs do not tell such a one from none at all."""
+    """Replace an empty value of a field by None: to the programs, both are the same."""
     if getattr(value, name) == nothing:
         _set(value, name, None)
 
 
 def nested_tuples_into(value: Value, *names: str) -> None:
-    """Make tuples of tuples of the lists of lists in these fields."""
+    """Replace the nested lists in these fields by nested tuples."""
     for name in names:
         given: Any = getattr(value, name)
         if given is not None and not isinstance(given, str | bytes | dict):

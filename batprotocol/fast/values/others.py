@@ -1,4 +1,4 @@
-"""What is said to pscom, the layer below MPI, and by it; and what applications say."""
+"""The messages to pscom, the layer below MPI, and from it, and the messages of applications."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = [
 SUSPEND: Final = "suspend"
 """The `task` of a `PscomRequest` before a migration."""
 RESUME: Final = "resume"
-"""The `task` of a `PscomRequest` after one."""
+"""The `task` of a `PscomRequest` after a migration."""
 ALLOWED: Final = "ALLOWED"
 """The `state` of a `PscomResponse` to a suspension."""
 COMPLETED: Final = "COMPLETED"
-"""The `state` of a `PscomResponse` when all is open again."""
+"""The `state` of a `PscomResponse` when all connections are open again."""
 ANY_PROCESS: Final = "any_proc"
-"""What stands for the process in the topic of a request to all processes of a machine."""
+"""The name of the process in the topic of a request to all processes of a machine."""
 
 
 class PscomRequest(FastMessage, frozen=True):
@@ -44,11 +44,11 @@ class PscomRequest(FastMessage, frozen=True):
 
 
 class PscomResponse(FastMessage, frozen=True):
-    """A process has done so. Whatever comes counts as an answer.
+    """A process has closed or opened its connections. Any text counts as an answer.
 
     Args:
         state: `ALLOWED` or `COMPLETED`.
-        process: the number of the process, None if it does not tell it.
+        process: the number of the process, None if the message has none.
     """
 
     state: str
@@ -56,12 +56,12 @@ class PscomResponse(FastMessage, frozen=True):
 
 
 class ApplicationStatus(FastMessage, frozen=True):
-    """`status`: what an application allows and can tell. It is in the specification only.
+    """`status`: the migration and the indicators that an application supports. It is in the specification only.
 
     Args:
         source: the application, as Slurm's job id.
         migration: whether it can be migrated; the default is true.
-        supported_kpi: the indicators that it will tell.
+        supported_kpi: the indicators that it will report.
     """
 
     source: str

@@ -1,4 +1,4 @@
-"""What the migration framework of a node answers: one result for each task, on `fast/migfra/<hostname>/result`."""
+"""The answers of the migration framework of a node: one result for each task, on `fast/migfra/<hostname>/result`."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from batprotocol.model.value import tuples_into
 __all__ = ["ERROR", "SUCCESS", "UNKNOWN", "Result", "VMResult"]
 
 SUCCESS = "success"
-"""The `status` of a machine with which what was asked for was done."""
+"""The `status` of a machine with which the task succeeded."""
 ERROR = "error"
-"""The `status` of a machine with which it failed."""
+"""The `status` of a machine with which the task failed."""
 UNKNOWN = "unknown"
-"""The `result` of what is no task, and the name of the machine in it."""
+"""The `result` of a payload that is not a task, and the name of the machine in it."""
 
 
 class VMResult(Part, frozen=True):
-    """What became of one machine.
+    """The result of one machine.
 
     Args:
-        vm_name: the machine; for a task with a regular expression, that.
+        vm_name: the machine; for a task with a regular expression, that expression.
         status: `success` or `error`. Any text can be read.
-        details: why, for an error. The empty text is None.
-        time_measurement: how long things took, in seconds with six decimals, by their tags (`overall`, `migrate`); a
-            text where a duration is told otherwise.
-        process_id: the process of the machine, in the specification; no program tells or reads it.
+        details: the reason of an error. The empty text is None.
+        time_measurement: durations, in seconds with six decimals, by their tags (`overall`, `migrate`); a text if a
+            duration has another form.
+        process_id: the process of the machine, in the specification; no program writes or reads it.
     """
 
     vm_name: str
@@ -41,7 +41,7 @@ class VMResult(Part, frozen=True):
 
     @property
     def is_success(self) -> bool:
-        """Whether all went well."""
+        """Whether the task succeeded with this machine."""
         return self.status == SUCCESS
 
 
@@ -49,12 +49,11 @@ class Result(FastMessage, frozen=True):
     """The result of a task.
 
     Args:
-        result: what was done: `vm started`, `vm stopped`, `vm suspended`, `vm resumed`, `vm repinned`, `vm migrated`,
-            `node evacuated`, `quit`; or `unknown` for what was no task. Any text can be read.
-        list: what became of each machine, in the order of the task. That of `vm migrated` is one, which stands in the
-            message itself.
+        result: the completed task: `vm started`, `vm stopped`, `vm suspended`, `vm resumed`, `vm repinned`,
+            `vm migrated`, `node evacuated`, `quit`; or `unknown` for a payload that is not a task. Any text is read.
+        list: the result of each machine, in the order of the task. `vm migrated` has one entry, in the message itself.
         id: the `id` of the task. The empty text is None.
-        scheduler: whom it is for, in the specification: a host name or `global`; no program tells or reads it.
+        scheduler: the receiver, in the specification: a host name or `global`; no program writes or reads it.
 
     >>> Result("vm stopped", [VMResult("vm1")], id="7").is_success
     True
@@ -71,5 +70,5 @@ class Result(FastMessage, frozen=True):
 
     @property
     def is_success(self) -> bool:
-        """Whether all went well, with every machine."""
+        """Whether the task succeeded with every machine."""
         return all(entry.status == SUCCESS for entry in self.list) and self.result != UNKNOWN

@@ -1,8 +1,8 @@
-"""What a scheduler asks of the migration framework of a node: one class for each task, and what is in its list.
+"""The tasks of the migration framework of a node: one class for each task, and the entries of its list.
 
-All travel on `fast/migfra/<hostname>/task`. A task that has a list (start, stop, suspend, resume) is for many virtual
-machines, each with options of its own; migrate, evacuate and repin are for one. The framework answers each with one
-result, which has the same `id`.
+All have the topic `fast/migfra/<hostname>/task`. A task with a list (start, stop, suspend, resume) is for many virtual
+machines, each with options of its own; migrate, evacuate and repin are for one. The framework answers each task with
+one result, which has the same `id`.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ __all__ = [
 
 
 class TaskOptions(Part, frozen=True, kw_only=True):
-    """The options that every single task has; of a task with a list, each of its entries.
+    """The options of every single task; in a task with a list, of each entry.
 
     Args:
         concurrent_execution: whether it may run beside others; the framework's default is true.
-        time_measurement: whether the result tells how long it took; the default is false.
-        driver: the hypervisor, `qemu` unless told otherwise, or `lxctools`.
+        time_measurement: whether the result has the duration; the default is false.
+        driver: the hypervisor, `qemu` (the default) or `lxctools`.
     """
 
     concurrent_execution: bool | None = None
@@ -237,7 +237,7 @@ class EvacuateParameter(Part, frozen=True, kw_only=True):
 
 
 class ListTask(FastMessage, frozen=True, kw_only=True):
-    """What the tasks for many machines have, beside their list; `StartVM` explains it."""
+    """The options of tasks for many machines, beside their list; `StartVM` documents them."""
 
     concurrent_execution: bool | None = None
     id: str | None = None
@@ -245,7 +245,7 @@ class ListTask(FastMessage, frozen=True, kw_only=True):
 
 
 class SingleTask(FastMessage, frozen=True, kw_only=True):
-    """What the tasks for one machine or node have, beside what they are about; `MigrateVM` explains it."""
+    """The options of tasks for one machine or node, beside its name; `MigrateVM` documents them."""
 
     concurrent_execution: bool | None = None
     time_measurement: bool | None = None
@@ -317,7 +317,7 @@ class MigrateVM(SingleTask, frozen=True):
         destination: the node that it comes to.
         parameter: how. One that says nothing is None.
         concurrent_execution: whether it may run beside others; the default is true.
-        time_measurement: whether the result tells how long its phases took; the default is false.
+        time_measurement: whether the result has the durations of its phases; the default is false.
         driver: the hypervisor.
         id: comes back with the result.
         host: the name of the node, in the specification; no program reads it.
@@ -363,7 +363,7 @@ class RepinVM(SingleTask, frozen=True):
 
 
 class Quit(ListTask, frozen=True):
-    """`quit`: the framework answers, waits for what it does, and ends.
+    """`quit`: the framework answers, waits for its current tasks, and ends.
 
     Args:
         list: its options, as the only entry: fast-lib writes them here, and reads them from beside the list.
