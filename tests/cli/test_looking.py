@@ -45,7 +45,7 @@ def test_at_shows_the_first_of_many_unless_all_are_asked_for() -> None:
     assert "... 1 more, which --full shows" in run_here("at", POWER, "95").out
     assert "more, which --full shows" not in run_here("at", "--full", POWER, "95").out
     end = run_here("at", POWER, "inf").out
-    assert "(all is said)" in end
+    assert "(the conversation is over)" in end
     assert "over: 30 jobs, no static job is to come" in end
     assert "after message 1, at 0 (before SimulationBeginsEvent)" in run_here("at", POWER, "0").out
 
