@@ -99,10 +99,11 @@ def test_the_command(tmp_path: Path) -> None:
     ("arguments", "status", "said"),
     [
         (["nowhere.csv", "-o", "run.html"], 1, "nowhere.csv: no such file or directory"),
-        (["README.md"], 2, "no file is named: write -o run.html, or -o run.pdf"),
-        (["README.md"] * 5 + ["-o", "run.html"], 2, "a timeline has room for 4 runs, got 5"),
+        (["README.md"], 2, "expected a file to write: name it, as in -o run.html or -o run.pdf"),
+        (["README.md"] * 5 + ["-o", "run.html"], 2, "a timeline shows at most 4 runs, got 5"),
         (["jobs.csv", "-o", "no/run.html"], 1, "no/run.html: no such file or directory"),
         (["README.md", "-o", "run.txt"], 2, "name a file that ends with .html, .pdf, .svg or .png, got 'run.txt'"),
+        (["jobs.csv", "--png", "run.svg"], 2, "name a file that ends with .png, got 'run.svg'"),
         (["README.md", "-o", "run.html", "--messages", "some"], 2, "'some' is not a number: write a number, 'all'"),
         (["README.md", "-o", "run.html"], 1, "holds nothing that can be read as a run"),
     ],

@@ -108,16 +108,16 @@ def test_what_is_of_another_protocol_or_has_no_beginning_is_told() -> None:
     [
         (["at", POWER], "missing argument"),
         (["at", POWER, "soon"], "not a valid float"),
-        (["at", POWER, "nan"], "a simulated time is wanted"),
+        (["at", POWER, "nan"], "expected a simulated time in seconds"),
         (["diff", POWER], "missing argument"),
-        (["diff", "--tolerance", "-1", POWER, POWER], "no number of seconds"),
-        (["diff", "--tolerance", "inf", POWER, POWER], "no number of seconds"),
+        (["diff", "--tolerance", "-1", POWER, POWER], "not a number of seconds"),
+        (["diff", "--tolerance", "inf", POWER, POWER], "not a number of seconds"),
         (["replay", POWER], "expected FILE:CLASS, POLICY, -- COMMAND, --edc or --library"),
         (["replay", POWER, "nosuch"], "not a policy"),
         (["replay", POWER, "none.py:A"], "none.py"),
-        (["replay", POWER, "--timeout", "3", "fcfs"], "--timeout is for the socket"),
-        (["replay", POWER, "--", "run", "it"], "{endpoint} is missing in it"),
-        (["replay", POWER, "--library", "x.so", "--edc", "tcp://127.0.0.1:1"], "--library goes without"),
+        (["replay", POWER, "--timeout", "3", "fcfs"], "--timeout needs a socket, and fcfs runs in this process"),
+        (["replay", POWER, "--", "run", "it"], "the command does not contain {endpoint}"),
+        (["replay", POWER, "--library", "x.so", "--edc", "tcp://127.0.0.1:1"], "--library excludes a command and --edc"),
     ],
 )
 def test_a_wrong_command_line_is_told_in_a_sentence(arguments: list[object], sentence: str) -> None:
