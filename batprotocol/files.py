@@ -1,6 +1,6 @@
-"""Files that are written: what goes wrong says with which one.
+"""Errors of the system that name the file they are about.
 
-It must not know what is in them.
+It must not know what is in the files.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ __all__ = ["naming", "reason_of"]
 
 @contextmanager
 def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """What the system refuses meanwhile is about this file.
+    """Add the name of a file to an `OSError` that has none.
 
-    Only what opens a file names it by itself; what finds the disk full, or the device gone, does not. Whoever tells
-    the user of an `OSError` needs that name.
+    The system names a file in an error only when it opens the file. It names none when the disk is full, or the device
+    is gone. The message for the user needs the name.
 
     Args:
         path: the file.
 
     Raises:
-        OSError: the one that was raised, whose `filename` is the path where it had none.
+        OSError: the error that was raised. If it had no `filename`, that is now the path.
     """
     try:
         yield
@@ -34,7 +34,7 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def reason_of(error: OSError) -> str:
-    """What the system says is wrong, as a part of a sentence.
+    """The reason that the system gives for an error, as a part of a sentence.
 
     >>> reason_of(FileNotFoundError(2, "No such file or directory", "run.tar"))
     'no such file or directory'

@@ -1,6 +1,6 @@
-"""Files that are written as a whole or not at all, and the kinds that the endings of their names stand for.
+"""Writes files as a whole or not at all, and finds the kind of a file by the ending of its name.
 
-It must not know what is in them.
+It must not know what is in the files.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ def by_ending(path: str | os.PathLike[str], kinds: Mapping[str, _Kind]) -> _Kind
 
 @contextmanager
 def whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file that is written as a whole or not at all: it takes its name only when it is complete.
+    """Open a file that is written as a whole or not at all: it gets its name only when it is complete.
 
     Args:
-        path: the file. A pipe or a device keeps its name, and a symbolic link stays one.
+        path: the file. A pipe or a device is written directly, and a symbolic link stays one.
 
     Raises:
-        OSError: it cannot be written, and its `filename` is the path; what was there before is as it was.
+        OSError: the file cannot be written. The `filename` of the error is the path, and an existing file is unchanged.
     """
     try:
         mode: int | None = os.stat(path).st_mode

@@ -1,19 +1,23 @@
-"""Recordings: all that two peers say, as files that `batproto dump` and `batproto check` read.
+"""Records all messages of two peers in files that `batproto dump` and `batproto check` read.
 
 A `Recorder` takes messages as they were on the wire. In an archive, `00000-b2e.bin` is the first message, from Batsim,
-`00001-e2b.bin` the answer to it, and so on; a folder has a file for each; a `.mcap` is a container with an index.
+and `00001-e2b.bin` is the answer to it. A folder has a file for each message. A `.mcap` is a container with an index.
 
-While it goes on, a recording is a plain archive or a plain MCAP in a file that is mapped into memory (`journal`): a
-message is copied there and is in the hands of the system, which writes it down whatever becomes of this process. What
-is mapped and not yet used is zeros, with which an archive ends. In the end, what was asked for takes its place: until
-then, a `.tar.xz` is not compressed and a `.mcap` has no index, though another thread has prepared it (`packing`), and a
-folder holds the archive `unfinished.tar`. `tar` and `mcap` know these formats, and `recorder` which one is asked for.
-`names` are those of messages and files, `moments` the times that an index is made of, and `facts` what is told of a
-run.
+During the run, a recording is a plain archive or a plain MCAP in a file that is mapped into memory (`journal`). The
+recorder copies each message there. From then on, the system writes the message to the disk even if this process
+crashes. The unused part of the file is zeros, and an archive ends with zeros.
 
-Where the disk is full, a journal takes what there is, and keeps what it holds; what cannot take its place does not.
+At the end of the run, a file in the requested format replaces the journal. Until then, a `.tar.xz` is not compressed, a
+`.mcap` has no index, and a folder holds the archive `unfinished.tar`. Another thread prepares the final file during the
+run (`packing`).
 
-It must not know what the messages hold but for their times, nor who sends them.
+`tar` and `mcap` implement the formats, and `recorder` selects one of them. `names` has the names of messages and files,
+`moments` the times of the index, and `facts` the metadata of a run.
+
+If the disk is full, the journal uses the space that remains, and keeps the messages that it holds. If the final file
+does not fit, the journal stays.
+
+It must not know what the messages hold except for their times, nor who sends them.
 """
 
 from batprotocol.recording.facts import facts as facts

@@ -1,4 +1,4 @@
-"""What is told of a run in its recording: which versions, with which arguments, from which files.
+"""The metadata of a run in its recording: versions, arguments and input files.
 
 It must not know who records.
 """
@@ -16,11 +16,11 @@ __all__ = ["facts", "fingerprint"]
 _PIECE = 2**20
 
 
-def facts(**told: object) -> dict[str, str]:
-    """What is told of a run: the versions of this library and of Python, the arguments of the program, and more.
+def facts(**more: object) -> dict[str, str]:
+    """The metadata of a run: the versions of this library and of Python, the arguments of the program, and more.
 
     Args:
-        told: the rest, by name. What is None is left out.
+        more: further metadata, by name. Values that are None are left out.
 
     >>> facts(endpoint="tcp://*:28000")["endpoint"]
     'tcp://*:28000'
@@ -35,13 +35,13 @@ def facts(**told: object) -> dict[str, str]:
         "batprotocol": version,
         "python": platform.python_version(),
         "arguments": shlex.join(sys.argv),
-        **{name: value for name, value in told.items() if value is not None},
+        **{name: value for name, value in more.items() if value is not None},
     }
     return {name: str(value).encode("utf-8", "backslashreplace").decode() for name, value in found.items()}
 
 
 def fingerprint(path: str | os.PathLike[str]) -> str:
-    """A file by its path and what is in it: `workload.json sha256:...`. The path alone if it cannot be read again.
+    """The path and the hash of a file: `workload.json sha256:...`. Only the path if the file cannot be read again.
 
     Args:
         path: the file.

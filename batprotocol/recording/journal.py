@@ -1,6 +1,6 @@
-"""A file that is mapped into memory and grows: what is written there is in the hands of the system at once.
+"""A file that is mapped into memory and grows. The system has the data as soon as they are written there.
 
-It must not know what is written.
+It must not know what the data are.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from batprotocol.files import naming
 __all__ = ["GROWTH", "Journal", "telling"]
 
 GROWTH: Final = 2**20
-"""Bytes that a journal grows by. They are written, not just mapped: a disk that is full must be an error, and not the
-signal that ends programs that use a page which cannot be had."""
+"""The number of bytes that a journal grows by. They are written, not only mapped: then a full disk raises an error. The
+use of a mapped page for which there is no space would end the program with a signal."""
 
 
 class Journal:
@@ -24,17 +24,17 @@ class Journal:
 
     Args:
         file: the file, which must not exist.
-        path: what errors call it.
-        tail: how many bytes its end takes, once nothing more is written.
-        on_growth: told where what is written ends, whenever there is need of more room.
+        path: the name of the file in errors.
+        tail: the number of bytes that `close` writes at most.
+        on_growth: called with the end of the data when the file has grown.
 
     Attributes:
-        map: the memory, of which what is behind `end` is zeros.
-        end: where what is written ends. Whoever writes moves it.
-        room: where there is no more room; then, `grow`.
+        map: the memory. The bytes behind `end` are zeros.
+        end: the end of the data. The caller moves it after each write.
+        room: the end of the usable space. Behind it, the caller needs `grow`.
 
     Raises:
-        OSError: the file cannot be made.
+        OSError: the file cannot be created.
     """
 
     def __init__(self, file: str, path: str, tail: int, on_growth: Callable[[int], None] | None = None) -> None:
@@ -52,17 +52,17 @@ class Journal:
         return self._map
 
     def grow(self, end: int, kept: int) -> mmap.mmap:
-        """Make room up to this end at least, and for the tail; for more, if the disk has it.
+        """Make space up to this end at least, and for the tail. Make more if the disk has it.
 
         Args:
-            end: where what is to be written ends.
-            kept: how many messages there are, for those who are told that no more can be kept.
+            end: the end of the data after the next write.
+            kept: the number of messages in the file, for the error message.
 
         Returns:
-            The memory, which is another one than before.
+            The new memory. The old one is closed.
 
         Raises:
-            OSError: the disk is full. What was written is kept.
+            OSError: the disk is full. The data in the file are kept.
         """
         refused: OSError | None = None
         assert self._file >= 0, "the recording is closed"
@@ -105,7 +105,7 @@ class Journal:
         """End the file here. Closing twice does nothing.
 
         Args:
-            tail: its last bytes, no more than there is room for.
+            tail: its last bytes, at most as many as `tail` of the class.
         """
         if self._file < 0:
             return
@@ -127,6 +127,6 @@ class Journal:
 
 
 def telling(error: OSError | None, path: str, kept: str) -> OSError:
-    """What the system refused, which file it was, and what has become of that."""
+    """The error of the system, with the file and a note on what the file holds."""
     assert error is not None
     return OSError(error.errno, f"{error.strerror or error}; {kept}", path)

@@ -1,13 +1,15 @@
 """A recording as MCAP, the container for timestamped messages: https://mcap.dev/spec.
 
-Each message is on the topic of who says it, `batsim_to_edc` or `edc_to_batsim`, encoded as `flatbuffer` with the
-schema, or as `json`; the frames of the handshake, and what is no message, are on `.../frame`. A message's `log_time`,
-which the index is made of, is its simulated time in nanoseconds; where it has none, or claims an earlier one than what
-came before, that of what came before. Its `publish_time` is when it was recorded, in nanoseconds since 1970.
+Each message is on the topic of its sender, `batsim_to_edc` or `edc_to_batsim`. It is encoded as `flatbuffer` with the
+schema, or as `json`. The frames of the handshake, and data that are not a message, are on `.../frame`. The index uses
+the `log_time` of a message, which is its simulated time in nanoseconds. If a message has no simulated time, or an
+earlier one than the message before it, its `log_time` is that of the message before it. Its `publish_time` is the time
+of recording, in nanoseconds since 1970.
 
-The journal is an MCAP without chunks, whose messages are packed by hand, as that happens while the simulator waits. In
-the end, one with compressed chunks and an index takes its place. All but messages is packed by the package `mcap`.
-It must not know what messages hold but for their times.
+The journal is an MCAP without chunks. This module packs its messages without the package `mcap`, which is slower,
+because the simulator waits meanwhile. The package packs all other records. At the end of the run, a file with
+compressed chunks and an index replaces the journal.
+It must not know what messages hold except for their times.
 """
 
 from __future__ import annotations
@@ -58,40 +60,40 @@ except ImportError as missing:
 __all__ = ["MESSAGE", "PROFILE", "TOPICS", "Chunked", "Mcap"]
 
 PROFILE: Final = "batprotocol"
-"""The profile in the header of a file of this library, which promises what this module says."""
+"""The profile in the header of a file of this library. It stands for the format that this module describes."""
 TOPICS: Final = {Direction.BATSIM_TO_EDC: "batsim_to_edc", Direction.EDC_TO_BATSIM: "edc_to_batsim"}
 FRAME: Final = "frame"
-"""Behind the topic of what is no bare message."""
+"""The suffix of the topic of data that are not a bare message."""
 ROOT: Final = "batprotocol.fb.Message"
-"""The full name of the table that a message is, in the schema."""
+"""The full name of the table of a message in the schema."""
 
 MESSAGE: Final = struct.Struct("<BQHIQQ")
-"""What is before the bytes of a message: code, length, channel, number, simulated time, time of recording."""
+"""The header of a message: code, length, channel, number, simulated time, time of recording."""
 HEADER: Final = MESSAGE.size
 LENGTH: Final = 22
-"""The bytes of this that are counted in the length."""
+"""The number of bytes of the header that count in its length."""
 RECORD: Final = struct.Struct("<BQ")
-"""What is before any record: code, length."""
+"""The header of any record: code, length."""
 
 INDEX: Final = struct.Struct("<BQHI")
-"""What is before an index of the messages of a channel: code, length, channel, size."""
+"""The header of an index of the messages of a channel: code, length, channel, size."""
 
 COMPRESSION: Final = "zstd"
 LEVEL: Final = 1
-"""How hard zstd tries."""
+"""The compression level of zstd."""
 CHUNK: Final = 2**18
-"""Bytes of a chunk before it is compressed. Who looks for a time reads one or two chunks."""
+"""The size of a chunk in bytes before its compression. To find a time, a reader reads one or two chunks."""
 
 _PACK: Final = MESSAGE.pack
 _EDC: Final = Direction.EDC_TO_BATSIM
 _MAYBE_JSON: Final = frozenset(b"{ \t\r\n/\xef")
-"""With what JSON may begin."""
+"""The bytes that JSON can begin with."""
 
 
 class Coding(NamedTuple):
-    """How the messages of a channel are encoded: the word of MCAP for it, its schema, and what ends each of them.
+    """The encoding of the messages of a channel: its name in MCAP, its schema, and the end of each message.
 
-    What Batsim says in JSON ends with a NUL, which no other tool takes for JSON, and is left out.
+    Batsim ends its messages in JSON with a NUL. Other tools do not accept it in JSON, so it is not written.
     """
 
     word: str
@@ -108,8 +110,8 @@ class Mcap:
 
     Args:
         journal: the journal.
-        names: how the files of these messages are called, in an archive that they come from.
-        about: what is told of the run.
+        names: the names of the files of these messages in an archive.
+        about: the metadata of the run.
     """
 
     TAIL = 64
@@ -129,10 +131,10 @@ class Mcap:
         """Write a message.
 
         Args:
-            direction: who says it.
+            direction: the direction of the message.
             data: its bytes.
-            wall: when it came, if that is not now.
-            now: its simulated time, if that is known.
+            wall: the time of its arrival, in nanoseconds since 1970. By default, now.
+            now: its simulated time, if the caller knows it.
         """
         if now is None:
             now = time_of(data)
@@ -160,18 +162,18 @@ class Mcap:
         memory[start:end] = data
         header = _PACK(5, size + LENGTH, channel, self._number, self._moment, time_ns() if wall is None else wall)
         memory[start - HEADER + 1 : start] = header[1:]
-        memory[start - HEADER] = 5  # the last of it: without that, the message is not there
+        memory[start - HEADER] = 5  # written last: before that, a reader does not see the message
         journal.end = end
         self._number += 1
 
     def _channel(self, direction: Direction, place: int) -> int:
-        """Open a channel, at the first message of its kind."""
+        """Open a channel for the first message of its kind."""
         coding = place % len(CODINGS)
         topic = TOPICS[direction] if coding != OTHER else f"{TOPICS[direction]}/{FRAME}"
         number = 1 + sum(map(bool, self._channels))
         word, schema, tail = CODINGS[coding]
-        told = {"name": self._names.ends[direction], "digits": str(self._names.digits), "tail": tail}
-        self._append(Channel(number, topic, word, {key: text for key, text in told.items() if text}, schema))
+        metadata = {"name": self._names.ends[direction], "digits": str(self._names.digits), "tail": tail}
+        self._append(Channel(number, topic, word, {key: text for key, text in metadata.items() if text}, schema))
         self._channels[place] = number
         return number
 
@@ -185,7 +187,7 @@ class Mcap:
         self._journal.append(before + _packed(record), self._number)
 
     def end(self) -> bytes:
-        """What a file without an index ends with."""
+        """The end of a file without an index."""
         return _packed(DataEnd(0)) + _packed(Footer(0, 0, 0)) + MCAP_MAGIC
 
 
@@ -197,7 +199,7 @@ def _packed(record: McapRecord) -> bytes:
 
 
 class Chunked:
-    """A file with compressed chunks and an index, in memory until it takes the place of the journal."""
+    """A file with compressed chunks and an index. It is in memory until it replaces the journal."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -205,7 +207,7 @@ class Chunked:
         self._repeated: dict[int, list[bytes]] = {Opcode.SCHEMA: [], Opcode.CHANNEL: []}
         self._chunks: list[ChunkIndex] = []
         self._attached: list[AttachmentIndex] = []
-        self._told: list[MetadataIndex] = []
+        self._metadata: list[MetadataIndex] = []
         self._counts: Counter[int] = Counter()
         self._compressor = zstandard.ZstdCompressor(level=LEVEL)
 
@@ -241,11 +243,11 @@ class Chunked:
         self._chunk(piece[start:], index)
 
     def _aside(self, code: int, record: bytes) -> None:
-        """Write a record that is in no chunk, and remember where it is."""
+        """Write a record outside the chunks, and remember where it is."""
         place, stream = self._size, ReadDataStream(io.BytesIO(record[RECORD.size :]))
         self._add(record)
         if code == Opcode.METADATA:
-            self._told.append(MetadataIndex(place, len(record), Metadata.read(stream).name))
+            self._metadata.append(MetadataIndex(place, len(record), Metadata.read(stream).name))
         elif code == Opcode.ATTACHMENT:
             kept = Attachment.read(stream)
             self._attached.append(
@@ -255,7 +257,7 @@ class Chunked:
             )
 
     def _chunk(self, records: bytes, index: Mapping[int, list[int]]) -> None:
-        """Write a chunk, and behind it, for each channel, which moment is where in it."""
+        """Write a chunk, and behind it an index of the moments of each channel."""
         if not records:
             return
         moments = [moment for entries in index.values() for moment in (entries[0], entries[-2])]  # they are in order
@@ -289,7 +291,7 @@ class Chunked:
             (Opcode.STATISTICS, [_packed(self._statistics())]),
             (Opcode.CHUNK_INDEX, [*map(_packed, self._chunks)]),
             (Opcode.ATTACHMENT_INDEX, [*map(_packed, self._attached)]),
-            (Opcode.METADATA_INDEX, [*map(_packed, self._told)]),
+            (Opcode.METADATA_INDEX, [*map(_packed, self._metadata)]),
         ]
         offsets = []
         for code, records in groups:
@@ -313,6 +315,6 @@ class Chunked:
             message_count=self._counts.total(),
             message_start_time=min((chunk.message_start_time for chunk in chunks), default=0),
             message_end_time=max((chunk.message_end_time for chunk in chunks), default=0),
-            metadata_count=len(self._told),
+            metadata_count=len(self._metadata),
             schema_count=len(self._repeated[Opcode.SCHEMA]),
         )

@@ -1,4 +1,4 @@
-"""Simulated times as recordings are looked up by them: whole nanoseconds. It must not know what is said then."""
+"""The simulated times in the index of a recording: whole nanoseconds. It must not know the messages."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Final
 __all__ = ["LAST", "MOST", "moment_of"]
 
 MOST: Final = 2**64 - 1
-"""The last moment that there is: 584 years of nanoseconds."""
+"""The last moment: 584 years in nanoseconds."""
 LAST: Final = 1.8e10
-"""All times from here on, in seconds, are that moment."""
+"""All times from this one on, in seconds, are the last moment."""
 
 
 def moment_of(time: float | None) -> int:
-    """A simulated time as captures are looked up by it: in nanoseconds, from 0 to `MOST`; 0 for None.
+    """A simulated time in the index of a capture: in nanoseconds, from 0 to `MOST`; 0 for None.
 
     >>> moment_of(1.5), moment_of(None)
     (1500000000, 0)

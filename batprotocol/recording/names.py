@@ -1,4 +1,4 @@
-"""How recordings and the messages in them are called: `run.mcap`, `00004-b2e.bin`. It must not know what is in them."""
+"""The names of recordings and of their messages: `run.mcap`, `00004-b2e.bin`. It must not know what is in them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ __all__ = ["MCAP", "MCAP_MAGIC", "Names"]
 
 MCAP: Final = ".mcap"
 MCAP_MAGIC: Final = b"\x89MCAP0\r\n"
-"""What an MCAP begins and ends with, whatever it is called."""
+"""The bytes that an MCAP file begins and ends with."""
 
 _ENDS: Final = {direction: f"-{direction.value}.bin" for direction in Direction}
 
 
 class Names(NamedTuple):
-    """How the files of messages are called, in an archive or a folder.
+    """The names of the files of messages in an archive or a folder.
 
     Attributes:
-        ends: what comes behind the number, by who says it.
-        digits: how many digits a number has at least.
+        ends: the text after the number, for each direction.
+        digits: the minimum number of digits of a number.
 
     >>> Names().of(4, Direction.BATSIM_TO_EDC)
     '00004-b2e.bin'
@@ -35,6 +35,6 @@ class Names(NamedTuple):
 
         Args:
             number: its number in the conversation, from 0.
-            direction: who says it.
+            direction: its direction.
         """
         return f"{number:0{self.digits}}{self.ends[direction]}"

@@ -1,6 +1,6 @@
-"""What becomes of a journal in the end, prepared by another thread while it grows.
+"""Prepares the final file of a recording in another thread while the journal grows.
 
-It must not know what is in a journal: a sink does.
+It must not know what is in a journal. Only a sink knows.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ __all__ = ["Packer", "Sink", "replace"]
 
 
 class Sink(Protocol):
-    """What makes of a journal what was asked for."""
+    """Makes the requested file from a journal."""
 
     def take(self, piece: bytes) -> None:
-        """The next bytes of the journal: whole messages."""
+        """Take the next bytes of the journal, which are whole messages."""
 
     def finish(self, journal: str) -> None:
-        """There are no more, and what was asked for takes the place of the journal."""
+        """Replace the complete journal with the requested file."""
 
 
 class Packer:
-    """A thread that reads a journal as it grows. What goes wrong there is raised in the end."""
+    """A thread that reads a journal as it grows. `finish` raises the errors of the thread."""
 
     def __init__(self, journal: str, sink: Sink) -> None:
         self._journal = journal
@@ -41,7 +41,7 @@ class Packer:
         self._started = False
 
     def go_on(self, size: int) -> None:
-        """The journal has grown to this size."""
+        """Let the thread read the journal up to this size."""
         self._limit = size
         self._more.set()
         if not self._started:
@@ -49,7 +49,7 @@ class Packer:
             self._thread.start()
 
     def finish(self, size: int) -> None:
-        """The journal has this size, and will not grow. Returns when all is done."""
+        """Let the thread finish a journal of this size. Returns when the file is written."""
         self._finished = True
         self.go_on(size)
         self._thread.join()
@@ -58,7 +58,7 @@ class Packer:
 
     def _run(self) -> None:
         try:
-            with open(self._journal, "rb", buffering=0) as file:  # a buffer would hold zeros that are none any more
+            with open(self._journal, "rb", buffering=0) as file:  # a buffer would hold zeros that have been overwritten
                 finished = False
                 while not finished:
                     self._more.wait()
@@ -79,15 +79,15 @@ def _read_all(file: io.FileIO, size: int) -> bytes:
 
 
 def replace(journal: str, parts: Iterable[bytes], otherwise: str) -> None:
-    """Write a file that takes the place of the journal, or leave that as it is.
+    """Replace the journal with a file. If that fails, the journal stays unchanged.
 
     Args:
-        journal: the file.
-        parts: what to write.
-        otherwise: what has become of the recording if that cannot be written, as a part of a sentence.
+        journal: the journal.
+        parts: the data of the file.
+        otherwise: the state of the recording if the file cannot be written, as a part of a sentence.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     part = f"{journal}.part"
     try:

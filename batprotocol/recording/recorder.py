@@ -1,4 +1,4 @@
-"""The door of the room: what writes a conversation down, in the shape that its path asks for."""
+"""The public class of the package: records a conversation in the format that its path selects."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _Recorder = TypeVar("_Recorder", bound="Recorder")
 
 
 class _Shape(Protocol):
-    """What writes messages into a journal."""
+    """Writes messages into a journal."""
 
     TAIL: int
-    """The most bytes that `end` has."""
+    """The maximum number of bytes that `end` returns."""
 
     def __init__(self, journal: Journal, names: Names, about: Mapping[str, str], /) -> None: ...
     def write(
@@ -44,17 +44,18 @@ class Recorder:
     """Records a conversation.
 
     Args:
-        path: a file that ends with `.mcap`, `.tar.xz` or `.tar`, or a folder, which may exist but holds no recording
-            yet.
-        about: what is told of the run, such as who is recorded and with which arguments. Only a `.mcap` keeps it: what
-            was said twice is the same archive twice.
-        names: how the files of messages are called, in an archive or a folder.
+        path: a file that ends with `.mcap`, `.tar.xz` or `.tar`, or a folder. The folder may exist, but must not hold a
+            recording.
+        about: the metadata of the run, such as its scheduler and arguments. Only a `.mcap` keeps them: two archives of
+            the same messages have the same bytes.
+        names: the names of the files of messages in an archive or a folder.
 
     Raises:
-        OSError: it cannot be written there, or something is there already; its `filename` is the path.
-        PackageMissing: it is a `.mcap`, and the package `mcap` is not installed.
+        OSError: the recording cannot be written, or the path exists. The `filename` of the error is the path.
+        PackageMissing: the path is a `.mcap`, and the package `mcap` is not installed.
 
-    `write` does not wait for the disk, and takes a microsecond or two. After `close`, which a `with` does, it is whole.
+    `write` does not wait for the disk, and takes a microsecond or two. `close` completes the recording; a `with`
+    statement calls it.
     """
 
     def __init__(
@@ -70,13 +71,13 @@ class Recorder:
         """Record a message.
 
         Args:
-            direction: who says it.
+            direction: the direction of the message.
             data: the whole frame.
-            wall: when it came, in nanoseconds since 1970, if that is not now; only a `.mcap` keeps it.
-            now: the time of the message, where it is known: to look into the message costs a little.
+            wall: the time of its arrival, in nanoseconds since 1970. By default, now. Only a `.mcap` keeps it.
+            now: the simulated time of the message, if the caller knows it. Otherwise, the message is decoded in part.
 
         Raises:
-            OSError: the disk is full. What was recorded before is kept.
+            OSError: the disk is full. The earlier messages are kept.
         """
         self._shape.write(direction, data, wall, now)
 
@@ -84,7 +85,7 @@ class Recorder:
         """Keep another file with the messages, such as the results of the simulation.
 
         Args:
-            name: what it is called, such as `jobs.csv`, or `out/jobs.csv`.
+            name: its name, such as `jobs.csv` or `out/jobs.csv`.
             data: its bytes.
 
         Raises:
@@ -93,20 +94,21 @@ class Recorder:
         """
         parts = PurePosixPath(name).parts
         if not parts or name.startswith("/") or ".." in parts or "\0" in name or "\\" in name:
-            raise ValueError(f"{name!r} is no name for a file in a recording")
+            raise ValueError(
+                f"{name!r} is not a name for a file in a recording: use a relative path with '/' and without '..'"
+            )
         self._shape.keep(name, data)
 
     @property
     def is_mcap(self) -> bool:
-        """Whether it keeps what the recording is about, and when each message came."""
+        """Whether the recording keeps the metadata of the run and the arrival time of each message."""
         return self.path.endswith(MCAP)
 
     def close(self) -> None:
-        """Make of the recording what was asked for. Closing twice does nothing.
+        """Complete the recording in the requested format. A second call has no effect.
 
         Raises:
-            OSError: the disk is full: the recording stays the journal that it is, in a folder or at the path, and can
-                be read as such.
+            OSError: the disk is full. The journal stays, in the folder or at the path, and can be read as a recording.
         """
         if self._journal.closed:
             return
@@ -125,16 +127,18 @@ class Recorder:
         except OSError as trouble:
             if error is None:
                 raise
-            logger.warning("%s: %s", trouble.filename, trouble.strerror)  # and not in place of what came first
+            logger.warning("%s: %s", trouble.filename, trouble.strerror)  # must not replace the first error
 
 
 def _prepared(path: str) -> tuple[str, Sink | None, type[_Shape]]:
-    """Where to write the journal, what to make of it, and what writes messages there."""
+    """The path of the journal, the sink that replaces it, and the class that writes messages there."""
     if path.endswith(OTHERS):
         raise OSError(errno.EINVAL, "a recording is a .mcap, a .tar.xz, a .tar, or a folder", path)
     if path.endswith((MCAP, *COMPRESSED, ".tar")):
         if os.path.lexists(path):
-            raise FileExistsError(errno.EEXIST, "there is something already, and it is not overwritten", path)
+            raise FileExistsError(
+                errno.EEXIST, "it exists, and a recording does not overwrite files: choose another name", path
+            )
         if path.endswith(MCAP):
             from batprotocol.recording import mcap  # which needs an extra
 
@@ -142,5 +146,5 @@ def _prepared(path: str) -> tuple[str, Sink | None, type[_Shape]]:
         return path, Compressed() if path.endswith(COMPRESSED) else None, Archive
     os.makedirs(path, exist_ok=True)
     if any(name == UNFINISHED or name.endswith((".bin", ".json", ".fb")) for name in os.listdir(path)):
-        raise FileExistsError(errno.EEXIST, "the folder holds messages already", path)
+        raise FileExistsError(errno.EEXIST, "the folder already holds messages: choose another one", path)
     return os.path.join(path, UNFINISHED), Folder(path), Archive

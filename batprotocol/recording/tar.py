@@ -1,4 +1,4 @@
-"""A recording as an archive, or as a folder that is made of one in the end.
+"""A recording as an archive, or as a folder that is made from one at the end.
 
 It must not know what the messages hold.
 """
@@ -19,20 +19,20 @@ from batprotocol.recording.packing import replace
 __all__ = ["METADATA", "UNFINISHED", "Archive", "Compressed", "Folder"]
 
 UNFINISHED: Final = "unfinished.tar"
-"""The archive in a folder whose recording is not finished."""
+"""The archive in a folder while its recording is not finished."""
 
 METADATA: Final = "metadata.json"
-"""The file that tells what the recording is about: an object of texts."""
+"""The file with the metadata of a recording: a JSON object whose values are texts."""
 
 PRESET: Final = 1
-"""How hard xz tries: with 6, its default, it takes fourteen times as long, and longer than the simulation."""
+"""The compression level of xz. With 6, its default, it takes fourteen times as long, and longer than the simulation."""
 
 SIZES: Final = 1000
-"""How many sizes of messages are remembered as they are written: most messages of a run have one of a few."""
+"""The number of message sizes whose header text is cached. Most messages of a run have one of a few sizes."""
 
 BLOCK: Final = 512
 END: Final = 2 * BLOCK
-"""The bytes, all zero, that an archive ends with."""
+"""The number of zero bytes at the end of an archive."""
 
 
 class Archive:
@@ -40,7 +40,7 @@ class Archive:
 
     TAIL = END
 
-    def __init__(self, journal: Journal, names: Names, about: Mapping[str, str]) -> None:  # which it does not tell
+    def __init__(self, journal: Journal, names: Names, about: Mapping[str, str]) -> None:  # not kept
         self._journal = journal
         self._names = names
         self._number = 0
@@ -48,12 +48,12 @@ class Archive:
         self._written: dict[int, tuple[bytes, int]] = {}
 
     def write(self, direction: Direction, data: bytes, wall: int | None = None, now: float | None = None) -> None:
-        """Write a message. When it came, and of which time it is, an archive does not tell."""
+        """Write a message. An archive does not keep the time of its arrival or its simulated time."""
         journal = self._journal
         start, size = journal.end + BLOCK, len(data)
         end = start + size + -size % BLOCK
         archive = journal.grow(end, self._number) if end > journal.room else journal.map
-        archive[start : start + size] = data  # before its header: without that, it is not there
+        archive[start : start + size] = data  # before its header: a reader sees it only with its header
         digits = b"%0*d" % (self._names.digits, self._number)
         if len(digits) > self._digits:
             self._widen()
@@ -65,12 +65,12 @@ class Archive:
         self._number += 1
 
     def _widen(self) -> None:
-        """Make room in the names for the number of the next message."""
+        """Widen the names for the number of the next message."""
         self._digits = len(b"%0*d" % (self._names.digits, self._number))
         self._around = {direction: _around(end.encode(), self._digits) for direction, end in self._names.ends.items()}
 
     def _size(self, size: int) -> tuple[bytes, int]:
-        """How a size is written, and what it adds to the checksum."""
+        """The text of a size, and its share of the checksum."""
         text = b"%011o" % size
         if len(self._written) >= SIZES:
             self._written.clear()
@@ -78,7 +78,7 @@ class Archive:
         return found
 
     def keep(self, name: str, data: bytes) -> None:
-        """Write another file. Its name has up to 100 bytes, or a folder in it of up to 155."""
+        """Write another file. Its name can have 100 bytes, and in addition a folder of 155 bytes."""
         head, _, last = name.encode().rpartition(b"/")
         short, prefix = (name.encode(), b"") if len(name.encode()) <= 100 else (last, head)
         if len(short) > 100 or len(prefix) > 155:
@@ -91,15 +91,15 @@ class Archive:
         self._journal.append(header + data + bytes(-len(data) % BLOCK), self._number)
 
     def end(self) -> bytes:
-        """What the archive ends with."""
+        """The end of the archive."""
         return bytes(END)
 
 
 def _around(end: bytes, digits: int) -> tuple[bytes, bytes, bytes, int]:
-    """What is between the number, the size and the checksum in the header of a member, and the checksum of all this.
+    """The header of a member around the number, the size and the checksum, and the checksum of these parts.
 
-    It is the header of POSIX.1-1988, from whose checksum the checksum is left out, as if it were spaces. Its time is
-    none, so that what was said twice is recorded twice in the same bytes.
+    It is the header of POSIX.1-1988. For the checksum, the field of the checksum counts as spaces. The time is 0, so
+    that two recordings of the same messages have the same bytes.
     """
     before = end.ljust(100 - digits, b"\0") + b"0000644\0" + b"0000000\0" * 2
     middle = b"\0%011o\0" % 0
@@ -108,7 +108,7 @@ def _around(end: bytes, digits: int) -> tuple[bytes, bytes, bytes, int]:
 
 
 class Compressed:
-    """A compressed archive, in memory until it takes the place of the other one."""
+    """A compressed archive. It is in memory until it replaces the journal."""
 
     def __init__(self) -> None:
         self._compressor = lzma.LZMACompressor(preset=PRESET)
@@ -124,7 +124,7 @@ class Compressed:
 
 
 class Folder:
-    """A folder with a file for each message, which are written in the end: to make so many takes longer than a turn."""
+    """A folder with a file for each message. They are written at the end, as a new file takes longer than a turn."""
 
     def __init__(self, path: str) -> None:
         self._path = path

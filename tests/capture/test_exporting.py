@@ -179,6 +179,9 @@ def test_the_ending_of_the_file_selects_the_format(tmp_path: Path) -> None:
         ("run.txt", (), "name a file that ends with .pftrace, .json, .csv or .parquet, got"),
         ("run", (), "name a file that ends with .pftrace, .json, .csv or .parquet, got"),
         ("run.csv", ("--to", "perfetto"), "the name of a file of perfetto ends with .pftrace or .json, got"),
+        ("run.pftrace", ("--rows", "events"), "run.pftrace is a trace: leave out --rows, or name a .csv or .parquet"),
+        ("run.json", ("--rows", "jobs"), "run.json is a trace: leave out --rows, or name a .csv or .parquet file"),
+        ("run.csv", ("--rows", "events", "--to", "jobs-csv"), "both select a format: leave out --to"),
     ):
         refused = run_here("export", run, "-o", str(tmp_path / name), *options)
         assert refused.status != 0

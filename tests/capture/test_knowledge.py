@@ -31,7 +31,7 @@ def test_every_recorded_run_can_be_followed_to_its_end(every: int) -> None:
         assert known.lost_at is None, path.name
         known.to_json()
         endings.add(known.phase)
-    assert "all is said" in endings
+    assert "the conversation is over" in endings
 
 
 class Watched:
@@ -169,7 +169,7 @@ def test_a_capture_knows_by_itself() -> None:
     with Capture(path) as run:
         assert run.knowledge_at(0.0).number >= 1
         end = run.knowledge_at()
-        assert (end.phase, end.queue, end.running) == ("all is said", (), ())
+        assert (end.phase, end.queue, end.running) == ("the conversation is over", (), ())
         assert end.ended == len(list(run.jobs())) > 10
         middle = run.knowledge_at(150.0)
         assert middle == knowledge_at(said_in(path), 150.0)

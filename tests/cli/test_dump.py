@@ -155,7 +155,7 @@ def test_each_of_many_hosts_has_its_line(tmp_path: Path) -> None:
     assert "    ├── computation_hosts: 51 entries" in lines
     start = '    │   ├── [7] id=7 name="h7" pstate=0 pstate_count=1 state=SLEEPING core_count=1 '
     assert f"{start.replace('7', '0')}computation_speed=[1000000000.0]" in lines
-    assert "    │   ├── [1] to [49] 49 entries like [0], but for their id and name" in lines
+    assert "    │   ├── [1] to [49] 49 entries like [0], except for their id and name" in lines
     assert "    │   └── [50]" in lines
     assert "    ├── storage_hosts: []" in lines
     lines = run_here("dump", "--full", tmp_path / "a").out.splitlines()

@@ -45,8 +45,8 @@ def test_at_shows_the_first_of_many_unless_all_are_asked_for() -> None:
     assert "... 1 more, which --full shows" in run_here("at", POWER, "95").out
     assert "more, which --full shows" not in run_here("at", "--full", POWER, "95").out
     end = run_here("at", POWER, "inf").out
-    assert "(all is said)" in end
-    assert "over: 30 jobs, no static job is to come" in end
+    assert "(the conversation is over)" in end
+    assert "over: 30 jobs, all static jobs are submitted" in end
     assert "after message 1, at 0 (before SimulationBeginsEvent)" in run_here("at", POWER, "0").out
 
 
@@ -66,8 +66,8 @@ def test_diff_has_the_exit_status_of_diff(tmp_path: Path) -> None:
     assert (same.status, same.out) == (0, f"alike: {POWER} and {POWER}\n")
     other = run_here("diff", POWER, CLUSTER)
     assert other.status == 1
-    assert "They part in message 2: SimulationBeginsEvent, host_number: 4 and 512" in other.out
-    assert "left aside: decision component: PowerSaver 1.0 and " in other.out
+    assert "First difference in message 2: SimulationBeginsEvent, host_number: 4 and 512" in other.out
+    assert "ignored: decision component: PowerSaver 1.0 and " in other.out
     assert " differ: " in other.out
     assert len(run_here("diff", "--jobs", POWER, CLUSTER).out) > len(other.out)
     quiet = run_here("diff", "-q", POWER, CLUSTER)
@@ -108,16 +108,19 @@ def test_what_is_of_another_protocol_or_has_no_beginning_is_told() -> None:
     [
         (["at", POWER], "missing argument"),
         (["at", POWER, "soon"], "not a valid float"),
-        (["at", POWER, "nan"], "a simulated time is wanted"),
+        (["at", POWER, "nan"], "expected a simulated time in seconds"),
         (["diff", POWER], "missing argument"),
-        (["diff", "--tolerance", "-1", POWER, POWER], "no number of seconds"),
-        (["diff", "--tolerance", "inf", POWER, POWER], "no number of seconds"),
+        (["diff", "--tolerance", "-1", POWER, POWER], "not a number of seconds"),
+        (["diff", "--tolerance", "inf", POWER, POWER], "not a number of seconds"),
         (["replay", POWER], "expected FILE:CLASS, POLICY, -- COMMAND, --edc or --library"),
         (["replay", POWER, "nosuch"], "not a policy"),
         (["replay", POWER, "none.py:A"], "none.py"),
-        (["replay", POWER, "--timeout", "3", "fcfs"], "--timeout is for the socket"),
-        (["replay", POWER, "--", "run", "it"], "{endpoint} is missing in it"),
-        (["replay", POWER, "--library", "x.so", "--edc", "tcp://127.0.0.1:1"], "--library goes without"),
+        (["replay", POWER, "--timeout", "3", "fcfs"], "--timeout needs a socket, and fcfs runs in this process"),
+        (["replay", POWER, "--", "run", "it"], "the command does not contain {endpoint}"),
+        (
+            ["replay", POWER, "--library", "x.so", "--edc", "tcp://127.0.0.1:1"],
+            "--library excludes a command and --edc",
+        ),
     ],
 )
 def test_a_wrong_command_line_is_told_in_a_sentence(arguments: list[object], sentence: str) -> None:

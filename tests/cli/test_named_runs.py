@@ -77,7 +77,7 @@ def test_any_two_are_compared(runs: dict[str, str], one: str, other: str) -> Non
     assert (found.status, "15 jobs" in found.out) == (0, True), found.err
     assert "mean waiting time" in found.out
     told = (one == "messages") != (other == "messages")
-    assert ("count as the same" in found.err) is told
+    assert ("count as equal" in found.err) is told
     same = run_here("compare", runs[one], runs[one])
     assert "the schedules are the same" in same.out
 

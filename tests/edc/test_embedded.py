@@ -259,7 +259,7 @@ def test_a_recording_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "run.tar").write_text("something")
     played = play(tmp_path, target("fcfs"), batsim_side(ARCHIVE)[1:], record=str(tmp_path / "run.tar"))
     assert played.status == FAILED
-    assert "run.tar: there is something already" in played.stderr
+    assert "run.tar: it exists, and a recording does not overwrite files" in played.stderr
 
 
 # Memory

@@ -148,7 +148,7 @@ def test_check_tells_line_rule_and_verdict(tmp_path: Path, capfdbinary: pytest.C
     assert run(capfdbinary, "fast", "check", tmp_path / "none.jsonl")[0] == 1
     path.write_text("import this\n")
     status, out, err = run(capfdbinary, "fast", "check", path)
-    assert (status, err) == (1, f"batproto: {path}/1: is no message of FaST\n")
+    assert (status, err) == (1, f"batproto: {path}/1: is not a message of FaST\n")
     assert out == f"bad {path}: 0 messages, the rest cannot be judged\n"
 
 

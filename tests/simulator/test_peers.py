@@ -242,5 +242,5 @@ def test_recorded_runs_are_read_by_the_command(tmp_path: Path, format: str, name
 
 def test_folders_that_hold_something_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "00000-b2e.bin").write_text("")
-    with pytest.raises(FileExistsError, match="holds messages already"):
+    with pytest.raises(FileExistsError, match="already holds messages"):
         Recorder(tmp_path)

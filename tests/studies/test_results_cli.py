@@ -102,7 +102,7 @@ def test_plots(study: tuple[Path, Rows], tmp_path: Path) -> None:
         (["table", "{}", "--only", "load=7"], "there is no load '7'; there are 0.8, 1.4"),
         (["table", "{}", "--baseline", "sjf"], "there is no scheduler 'sjf'; there are"),
         (["table", "{}", "--confidence", "1"], "1.0 is not in the range 0<x<1"),
-        (["compare", "{}?scheduler=easy", "{}"], "6 runs are of this name: name one, such as"),
+        (["compare", "{}?scheduler=easy", "{}"], "6 runs have this name: name one, such as"),
         (["compare", "{}?scheduler=sjf", "{}"], "there is no scheduler 'sjf'; there are"),
         (["compare", "nowhere?scheduler=sjf", "{}"], "nowhere: there is no such store"),
         (["plot", "{}", "-o", "plot.gif"], "expected a name that ends in .png, .svg, .pdf, got 'plot.gif'"),

@@ -12,7 +12,7 @@ from batprotocol.capture.exporting.tables import write_events_csv, write_jobs_cs
 from batprotocol.errors import InputError
 from batprotocol.writing import by_ending, whole
 
-__all__ = ["FORMATS", "RowKind", "export", "format_of"]
+__all__ = ["FORMATS", "TABLES", "RowKind", "export", "format_of"]
 
 RowKind: TypeAlias = Literal["jobs", "events"]
 """The rows of a table: a row for each job, or a row for each event."""
@@ -34,6 +34,9 @@ FORMATS: Final[dict[str, Callable[[Run, IO[bytes]], None]]] = {
 }
 """The function that writes each format."""
 
+TABLES: Final = frozenset(name for name in FORMATS if name.endswith(("csv", "parquet")))
+"""The formats that have rows."""
+
 _ENDINGS: Final[dict[str, tuple[str, ...]]] = {
     ".pftrace": ("perfetto",),
     ".json": ("chrome", "perfetto"),
@@ -49,7 +52,7 @@ def format_of(path: str | os.PathLike[str], rows: RowKind = "jobs", to: str | No
     Args:
         path: the file.
         rows: the rows of a table.
-        to: the format that was named. It counts where the ending is of no format. A `.json` of `perfetto` is `chrome`.
+        to: the name of the format. It is needed if no format has the ending. A `.json` of `perfetto` is `chrome`.
 
     Raises:
         InputError: the ending belongs to another format than `to`, or to none.

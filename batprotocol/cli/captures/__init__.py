@@ -1,5 +1,5 @@
-"""`batproto at`, `stats`, `replay`, `diff`, `timeline`, `tap` and `export`: recording runs, and looking at them.
+"""`batproto at`, `stats`, `replay`, `diff`, `timeline`, `tap` and `export`: record runs and inspect them.
 
-`command` has their parameters, and the modules of their names do the work; `known` prints what is known at a moment,
-for all of them. What they find, `batprotocol.capture` knows.
+`command` defines their parameters. The module of the same name implements each command, and `known` prints the state at
+a moment for all of them. `batprotocol.capture` reads and compares the runs.
 """

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from batprotocol.cli.messages.command import how_shown
 from batprotocol.cli.parameters import file_with_ending, timeout_option
@@ -25,7 +26,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 def _tolerance(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
     if value is not None and not 0 <= value < math.inf:
-        raise click.BadParameter(f"{value} is no number of seconds >= 0.", context, parameter)
+        raise click.BadParameter(f"{value} is not a number of seconds >= 0.", context, parameter)
     return value
 
 
@@ -41,7 +42,7 @@ def _tolerance_option(default: str) -> Callable[[Any], Any]:
 
 def _moment(context: click.Context, parameter: click.Parameter, value: float) -> float:
     if math.isnan(value):
-        raise click.BadParameter("a simulated time is wanted, in seconds.", context, parameter)
+        raise click.BadParameter("expected a simulated time in seconds, got nan.", context, parameter)
     return value
 
 
@@ -53,8 +54,9 @@ def _moment(context: click.Context, parameter: click.Parameter, value: float) ->
 def at(run: str, time: float, as_json: bool, full: bool) -> None:
     """Print what was known in a run at a simulated time: queue, running jobs, free hosts, calls and probes.
 
-    RUN is a recording, see "batproto --help". What was said at that time counts; "inf" is the end. It is what the rules
-    of the conversation make of it: of jobs, hosts, calls and probes, they know all that both sides can know.
+    RUN is a recording, see "batproto --help". Messages at that time are included; "inf" is the end. The command derives
+    the state from the messages with the rules of the conversation. It covers all that both sides can know about jobs,
+    hosts, calls and probes.
 
     \b
     Examples:
@@ -71,13 +73,14 @@ def at(run: str, time: float, as_json: bool, full: bool) -> None:
 @click.argument("run", metavar="RUN", type=_path)
 @_json
 def stats(run: str, as_json: bool) -> None:
-    """Print the numbers of a run: messages and their sizes, how long each side took, jobs, waiting, utilisation.
+    """Print the statistics of a run: messages and their sizes, the time each side took, jobs, waiting, utilisation.
 
-    RUN is a recording; or a folder of result files, a jobs.csv, or a run of a study, "study.runs?scheduler=easy&seed=3"
-    for example. Of these there are jobs and no messages, and --json prints "hosts" and "jobs" only.
+    RUN is a recording, a folder of result files, a jobs.csv, or a run of a study, for example
+    "study.runs?scheduler=easy&seed=3". Only a recording has messages. For the others, --json prints "hosts" and "jobs"
+    only.
 
-    Of a recording, how long the sides took can only be told where times were recorded. The times of jobs are those of
-    the messages: a job starts when it is executed, and ends when that is told.
+    The time that each side took is known only if the recording has the times of its messages. The times of jobs in a
+    recording come from its messages: a job starts when the scheduler executes it, and ends when Batsim reports its end.
 
     \b
     Examples:
@@ -94,25 +97,24 @@ def stats(run: str, as_json: bool) -> None:
 @click.command()
 @click.argument("one", metavar="RUN", type=_path)
 @click.argument("other", metavar="RUN", type=_path)
-@_tolerance_option("1e-06 between messages, 0.001 between schedules, 0.01 where one of these is told by messages")
-@click.option("--jobs", is_flag=True, help="Print all jobs that come to something else, and not just the first ones.")
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing: the exit status tells.")
+@_tolerance_option("1e-06 between messages, 0.001 between schedules, 0.01 if only one schedule comes from messages")
+@click.option("--jobs", is_flag=True, help="Print all jobs that differ, and not only the first ones.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing; only set the exit status.")
 @_full
 @click.pass_context
 def diff(
     context: click.Context, one: str, other: str, tolerance: float | None, jobs: bool, quiet: bool, full: bool
 ) -> None:
-    """Compare two runs: where they part first, what was known then, and which jobs come to something else.
+    """Compare two runs: their first difference, what was known before it, and the jobs that differ.
 
-    Left aside is what does not matter: the ids of calls and probes, the order of what has nothing to do with one
-    another in a message, how host sets are written, the format, names and versions. Numbers may differ by what JSON
-    loses.
+    The command ignores differences that have no effect: the ids of calls and probes, the order of independent events in
+    a message, the notation of host sets, the format, names and versions. Numbers may differ by what JSON loses.
 
-    RUN is a recording; or a folder of result files, a jobs.csv, or a run of a study, "study.runs?scheduler=easy&seed=3"
-    for example. Where one of the two has no messages, the schedules are compared: where they part first, and which jobs
-    differ.
+    RUN is a recording, a folder of result files, a jobs.csv, or a run of a study, for example
+    "study.runs?scheduler=easy&seed=3". If one of the two has no messages, the command compares the schedules: their
+    first difference, and the jobs that differ.
 
-    The exit status is that of diff: 0 if they are alike, 1 if they differ, 2 if one cannot be read.
+    The exit status is that of diff: 0 if the runs are alike, 1 if they differ, 2 if one cannot be read.
 
     \b
     Examples:
@@ -129,11 +131,17 @@ def diff(
 @click.command()
 @click.argument("run", metavar="RUN", type=_path)
 @click.argument("command", metavar="[FILE:CLASS | POLICY | -- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
-@click.option("--edc", metavar="ENDPOINT", help="Where the decision component listens; {endpoint} in COMMAND.")
-@click.option("--library", metavar="FILE", type=_path, help="The decision component in this shared library.")
-@click.option("--in-effect", is_flag=True, help="Go on while replies come to the same, however they are written.")
+@click.option(
+    "--edc", metavar="ENDPOINT", help="The endpoint where the decision component listens; {endpoint} in COMMAND."
+)
+@click.option("--library", metavar="FILE", type=_path, help="Play to the decision component in this shared library.")
+@click.option(
+    "--in-effect",
+    is_flag=True,
+    help="Continue as long as replies have the same effect, even if they are written differently.",
+)
 @_tolerance_option("1e-06")
-@click.option("--init", metavar="TEXT", help="Initialization data in place of the recorded ones.")
+@click.option("--init", metavar="TEXT", help="The initialization data to send in place of the recorded ones.")
 @timeout_option
 @_full
 @click.pass_context
@@ -149,20 +157,20 @@ def replay(
     timeout: float | None,
     full: bool,
 ) -> None:
-    """Play Batsim's side of a recording to a decision component: where does it decide differently from then?
+    """Play Batsim's side of a recording to a decision component, and find its first reply that differs.
 
-    It stops at the first reply that differs from the recorded one, and shows both, and what was known before them.
-    Nobody knows what Batsim would have said after another reply. Names and versions of the decision component do not
-    count.
+    The command stops at the first reply that differs from the recorded one. It shows both replies, and what was known
+    before them. It cannot go on from there, because the recording does not show what Batsim answers to another reply.
+    Names and versions of the decision component may differ.
 
-    With --in-effect, it goes on while replies come to the same: ids of calls and probes may be others (Batsim then says
-    the new ones), as may the order of decisions that have nothing to do with one another, the way to write host sets
-    and times, and times by the --tolerance.
+    With --in-effect, the command continues as long as replies have the same effect. Then these may differ: the ids of
+    calls and probes (the command sends the new ones), the order of independent decisions, the notation of host sets and
+    times, and times by up to the --tolerance.
 
-    COMMAND is started, with {endpoint} filled in, where it has to listen. A Scheduler of a Python file, FILE:CLASS, or
-    a POLICY is played to inside this process, which is faster.
+    The command starts COMMAND, and replaces {endpoint} in it by the endpoint where it has to listen. A Scheduler of a
+    Python file, FILE:CLASS, or a POLICY runs inside this process, which is faster.
 
-    The exit status is 0 if all replies are the same, and 1 if one differs or does not come.
+    The exit status is 0 if all replies are the same, and 1 if a reply differs or is missing.
 
     \b
     Examples:
@@ -178,13 +186,17 @@ def replay(
     if not command and edc is None and library is None:
         raise click.UsageError("expected FILE:CLASS, POLICY, -- COMMAND, --edc or --library", context)
     if library is not None and (command or edc is not None):
-        raise click.UsageError("--library goes without a command and an endpoint", context)
+        raise click.UsageError("--library excludes a command and --edc: leave out one of them", context)
     alone = len(command) == 1 and work.is_scheduler(command[0])
     if alone and (edc is not None or timeout is not None):
         option = "--edc" if edc is not None else "--timeout"
-        raise click.UsageError(f"{option} is for the socket, and there is none for {command[0]}", context)
+        raise click.UsageError(
+            f"{option} needs a socket, and {command[0]} runs in this process: leave out {option}", context
+        )
     if command and not alone and edc is None and not any("{endpoint}" in each for each in command):
-        raise click.UsageError("the command is not told where to listen: {endpoint} is missing in it", context)
+        raise click.UsageError(
+            "the command does not contain {endpoint}: write {endpoint} where it expects its endpoint", context
+        )
     status = work.run(
         run,
         command,
@@ -222,10 +234,10 @@ _figure_or_page = file_with_ending(".html", ".pdf", ".svg", ".png")
     type=_path,
     multiple=True,
     callback=_figure_or_page,
-    help="The file: .html is a page, .pdf, .svg or .png a figure for papers, with matplotlib. Can be repeated.",
+    help="The file: .html for a page; .pdf, .svg or .png for a figure, which needs matplotlib. Can be repeated.",
 )
-@click.option("--png", metavar="FILE", type=_path, callback=_figure_or_page, hidden=True)
-@click.option("--svg", metavar="FILE", type=_path, callback=_figure_or_page, hidden=True)
+@click.option("--png", metavar="FILE", type=_path, callback=file_with_ending(".png"), hidden=True)
+@click.option("--svg", metavar="FILE", type=_path, callback=file_with_ending(".svg"), hidden=True)
 @click.option(
     "--messages",
     metavar="N|all|none",
@@ -239,20 +251,26 @@ _figure_or_page = file_with_ending(".html", ".pdf", ".svg", ".png")
     type=click.Choice(["job", "state", "waiting", "user", "profile", "workload"]),
     default="job",
     show_default=True,
-    help="By what jobs are coloured; in the page, at first.",
+    help="The property that selects the colour of a job. You can change it in the page.",
 )
 @click.option("--title", metavar="TEXT", default="", help="The title of the page.")
 @click.pass_context
 def timeline(context: click.Context, /, sources: tuple[str, ...], **options: Any) -> None:
-    """Show what happened in a run: jobs on hosts over time, jobs that wait, free hosts, power, probes, messages.
+    """Draw a run: jobs on hosts over time, jobs that wait, free hosts, power, probes, messages.
 
-    The page is one file that needs nothing else, not even a network: to zoom, to find a job, to look at it. Several
-    RUNs are drawn one above the other, over the same time.
+    The page is a single file, and works without a network. In it, you can zoom, search for a job, and inspect it.
+    Several RUNs are drawn one above the other, with the same time axis.
 
-    RUN is what --record writes, whose messages the page shows as "batproto dump" does. Or it is a jobs.csv, or the
-    folder that it is in: of Batsim, of "batproto simulate -o", or any other with the columns job_id, submission_time,
-    starting_time, finish_time and allocated_resources. Or it is a run of a study, "study.runs?scheduler=easy&seed=3".
-    What Batsim writes beside jobs (consumed_energy.csv, machine_states.csv, pstate_changes.csv) is drawn, too.
+    RUN is one of these:
+
+    \b
+    - a recording, as --record writes it; the page shows its messages as "batproto dump" does
+    - a jobs.csv, or its folder, as Batsim and "batproto simulate -o" write them
+    - a run of a study, for example "study.runs?scheduler=easy&seed=3"
+
+    Any .csv file with the columns job_id, submission_time, starting_time, finish_time and allocated_resources is a
+    jobs.csv. If Batsim's other result files are beside it (consumed_energy.csv, machine_states.csv,
+    pstate_changes.csv), they are drawn, too.
 
     \b
     Examples:
@@ -267,10 +285,10 @@ def timeline(context: click.Context, /, sources: tuple[str, ...], **options: Any
     from batprotocol.cli.captures import timeline as work
 
     if len(sources) > MOST_RUNS:
-        raise click.UsageError(f"a timeline has room for {MOST_RUNS} runs, got {len(sources)}", context)
+        raise click.UsageError(f"a timeline shows at most {MOST_RUNS} runs, got {len(sources)}", context)
     outputs = [*options.pop("outputs"), *filter(None, (options.pop("png"), options.pop("svg")))]
     if not outputs:
-        raise click.UsageError("no file is named: write -o run.html, or -o run.pdf", context)
+        raise click.UsageError("expected a file to write: name it, as in -o run.html or -o run.pdf", context)
     context.exit(work.draw(sources, outputs, **options))
 
 
@@ -280,9 +298,9 @@ def timeline(context: click.Context, /, sources: tuple[str, ...], **options: Any
     metavar="ENDPOINT",
     default="tcp://*:28000",
     show_default=True,
-    help="Where Batsim connects to.",
+    help="The endpoint that Batsim connects to.",
 )
-@click.option("--edc", metavar="ENDPOINT", required=True, help="Where the decision component listens.")
+@click.option("--edc", metavar="ENDPOINT", required=True, help="The endpoint where the decision component listens.")
 @click.option(
     "-o",
     "--output",
@@ -290,9 +308,9 @@ def timeline(context: click.Context, /, sources: tuple[str, ...], **options: Any
     metavar="FILE.mcap|FILE.tar.xz|DIR",
     type=_path,
     required=True,
-    help="Where to record what is said.",
+    help="The recording to write.",
 )
-@click.option("-f", "--follow", is_flag=True, help="Show what is said, as it is said.")
+@click.option("-f", "--follow", is_flag=True, help="Show each message as soon as it is recorded.")
 @how_shown
 @timeout_option
 @click.pass_context
@@ -308,13 +326,14 @@ def tap(
     full: bool,
     timeout: float | None,
 ) -> None:
-    """Record what a Batsim and any decision component say, between the two, for one simulation.
+    """Record one simulation between Batsim and any decision component.
 
-    Batsim connects to this one's ENDPOINT in place of the decision component's. Bytes are handed on as they are, even
-    garbage, and each message is on record before it is. With --follow, they are shown as by "dump", with its options.
+    Batsim connects to the ENDPOINT of this command in place of that of the decision component. The command records each
+    message, and then passes its bytes on unchanged, even if they are garbage. With --follow, it also shows messages as
+    "batproto dump" does, with the options of that command.
 
-    The tap ends when Batsim has left; before the end of the simulation, with the exit status 1, as when the decision
-    component leaves. Ctrl-C ends it and finishes the recording.
+    The command ends when Batsim closes the connection. The exit status is 1 if Batsim or the decision component leaves
+    before the end of the simulation. Ctrl-C ends the command and finishes the recording.
 
     \b
     Examples:
@@ -326,7 +345,9 @@ def tap(
     from batprotocol.cli.terminal.output import Output
 
     if not follow and (shape or events or jobs or full):
-        raise click.UsageError("what is shown is told by --follow, and what of it by the other options", context)
+        raise click.UsageError(
+            "--json, --json-lines, --event, --job and --full select how --follow shows messages: add --follow", context
+        )
     output = Output()
     shown = Shown(output, Selection(events, frozenset(jobs)), shape or "tree", full=full) if follow else None
     context.exit(work.tap(batsim, edc, record, shown, output, timeout=timeout))
@@ -370,15 +391,21 @@ def export(context: click.Context, run: str, target: str | None, rows: Any, to: 
       batproto export run.tar.xz --rows events -o events.parquet
       batproto export run.tar.xz | head
     """
-    from batprotocol.capture.exporting.formats import format_of
+    from batprotocol.capture.exporting.formats import TABLES, format_of
     from batprotocol.cli.captures import export as work
     from batprotocol.errors import InputError
 
     if target is None and to is not None and not to.endswith("-csv"):
-        raise click.UsageError(f"{to} does not go to a terminal: name a file with --output", context)
+        raise click.UsageError(f"{to} cannot go to standard output: name a file with --output", context)
+    is_explicit = context.get_parameter_source("rows") is ParameterSource.COMMANDLINE
+    if is_explicit and to is not None:
+        raise click.UsageError("--rows and --to both select a format: leave out --to", context)
     try:
-        if target is not None:
-            format_of(target, rows, to)
+        if target is not None and format_of(target, rows, to) not in TABLES and is_explicit:
+            raise click.UsageError(
+                f"--rows is for tables, and {target} is a trace: leave out --rows, or name a .csv or .parquet file",
+                context,
+            )
     except InputError as error:
         raise click.UsageError(str(error), context) from None
     context.exit(work.write(run, target, rows=rows, to=to))

@@ -1,4 +1,4 @@
-"""`batproto diff`: where two runs part, what each side knew then, and which jobs come to something else."""
+"""`batproto diff`: the first difference of two runs, what each side knew before it, and the jobs that differ."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ __all__ = ["diff"]
 ALIKE, DIFFERENT, TROUBLE = 0, 1, 2
 """Exit statuses, those of diff(1)."""
 FIRST = 5
-"""How many jobs are shown unless all are asked for."""
+"""The number of jobs that are shown by default."""
 
 
 def diff(one: str, other: str, output: Output, *, tolerance: float | None, jobs: bool, quiet: bool, full: bool) -> int:
-    """Compare two runs, and print where they part; the exit status.
+    """Compare two runs, print their first difference, and return the exit status.
 
     Args:
         one: the first run.
         other: the second run.
         output: where to.
-        tolerance: how many seconds of simulated time times may differ; None: as usual for what they hold.
+        tolerance: how many simulated seconds times may differ. None: the default for messages or for schedules.
         jobs: print all jobs that differ.
         quiet: print nothing.
-        full: show all that is known, however much that is.
+        full: show the whole state, even if it is long.
     """
     try:
         first, second = named(one, [other]), named(other, [one])
@@ -57,7 +57,7 @@ def diff(one: str, other: str, output: Output, *, tolerance: float | None, jobs:
         ):
             return _compared(mine, theirs, output, within, jobs=jobs, quiet=quiet, full=full)
     except ProtocolError as error:
-        output.error(*_told(str(error)))
+        output.error(*_name_and_reason(str(error)))
     except OSError as error:
         if isinstance(error, BrokenPipeError):
             raise
@@ -65,7 +65,7 @@ def diff(one: str, other: str, output: Output, *, tolerance: float | None, jobs:
     return TROUBLE
 
 
-def _told(sentence: str) -> tuple[str, str]:
+def _name_and_reason(sentence: str) -> tuple[str, str]:
     name, _, reason = sentence.partition(": ")
     return (name, reason) if reason else ("diff", sentence)
 
@@ -80,7 +80,7 @@ def _compared(
         if run.missing:
             output.remark(run.path, run.missing)
     for each in ignored_differences(one, other):
-        output.line(("detail", printable(f"left aside: {each}")))
+        output.line(("detail", printable(f"ignored: {each}")))
     if parting is None:
         output.line(("good", "alike: "), ("file", printable(one.path)), ("", " and "), ("file", printable(other.path)))
         return ALIKE
@@ -92,7 +92,7 @@ def _compared(
 def _schedules(
     one: NamedRun, other: NamedRun, output: Output, tolerance: float | None, *, jobs: bool, quiet: bool
 ) -> int:
-    """Compare what two runs came to, one of which has no messages at least."""
+    """Compare the schedules of two runs. At least one of them has no messages."""
     from batprotocol.studies.comparing import compare as schedules_compared
     from batprotocol.studies.comparing.reported import as_reported
 
@@ -105,7 +105,7 @@ def _schedules(
     if quiet:
         return DIFFERENT if different else ALIKE
     without = " and ".join(run.given for run in (one, other) if not run.has_messages)
-    output.remark(without, f"no messages are there: the schedules are compared, to {within:g} s")
+    output.remark(without, f"has no messages: the schedules are compared, with a tolerance of {within:g} s")
     for schedule in (mine, theirs):
         remark_on(schedule, output)
     if not different:
@@ -119,20 +119,22 @@ def _schedules(
 
 
 def _first_time(found: JobDifference) -> float:
-    """When a job first began, in one of the runs; of one that never did, when it was submitted."""
+    """The earlier start of a job in the two runs. If a run did not start it, its submission there."""
     both = [job for job in (found.one, found.other) if job is not None]
     return min(job.started if job.started is not None else job.submitted or 0.0 for job in both)
 
 
 def _show(parting: Parting, one: str, other: str, output: Output, full: bool) -> None:
-    output.line(("heading", f"They part in message {parting.number}"), ("", f": {printable(str(parting.difference))}"))
+    output.line(
+        ("heading", f"First difference in message {parting.number}"), ("", f": {printable(str(parting.difference))}")
+    )
     found = [(one, parting.one), (other, parting.other)]
     print_frames([(_name(path, entry), entry.data) for path, entry in found if entry is not None], output)
     if parting.known == parting.known_in_other:
-        _show_known("What was known before it", parting.known, output, full)
+        _show_known("Known before it", parting.known, output, full)
     else:
-        _show_known(f"What was known before it in {one}", parting.known, output, full)
-        _show_known(f"What was known before it in {other}", parting.known_in_other, output, full)
+        _show_known(f"Known before it in {one}", parting.known, output, full)
+        _show_known(f"Known before it in {other}", parting.known_in_other, output, full)
 
 
 def _name(path: str, entry: Entry) -> str:
@@ -147,7 +149,7 @@ def _show_known(title: str, known: Knowledge, output: Output, full: bool) -> Non
 
 
 def _show_jobs(differences: Iterable[JobDifference], output: Output, *, everything: bool) -> None:
-    """A line for each job, or for the first ones, and then how many differ in what."""
+    """Print a line for each job, or for the first ones, and then how many jobs differ in each field."""
     counts: Counter[str] = Counter()
     number = 0
     for number, found in enumerate(differences, 1):

@@ -1,4 +1,4 @@
-"""What is known at a moment, as people read it: a line for each sort of things, and one for each thing below it."""
+"""The state at a moment as a readable tree: a line for each kind of thing, and below it a line for each thing."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from batprotocol.model import FinitePeriodNumber, Job, OneShot, TemporalTrigger,
 __all__ = ["SHOWN", "lines_of", "seconds"]
 
 SHOWN = 12
-"""How many things of a sort are shown."""
+"""The number of things of a kind that are shown."""
 CHARACTERS = 200
-"""How many characters of a host set are shown."""
+"""The number of characters of a host set that are shown."""
 
 
 def lines_of(known: Knowledge, *, full: bool = False, time: float | None = None) -> list[Node]:
-    """What is known, as branches of a tree.
+    """The state as branches of a tree.
 
     Args:
-        known: what is known.
-        full: show all of it, however much that is.
-        time: the simulated time that it is told for, in seconds; the one that Batsim told last unless given.
+        known: the state.
+        full: show all of it, even if it is long.
+        time: the simulated time of the state, in seconds. By default, the time that Batsim reported last.
     """
     most = None if full else SHOWN
     now = known.now if time is None else time
@@ -48,7 +48,7 @@ def lines_of(known: Knowledge, *, full: bool = False, time: float | None = None)
                     f"on {_cut(job.hosts, full)}",
                     f"for {seconds(now - job.started)}",
                     *([f"until {job.ends_by:.6g} at most"] if job.ends_by is not None else []),
-                    *(["its kill was asked for"] if job.kill_asked else []),
+                    *(["its kill was requested"] if job.kill_asked else []),
                 )
                 for job in known.running
             ),
@@ -66,7 +66,7 @@ def lines_of(known: Knowledge, *, full: bool = False, time: float | None = None)
             nodes.append(Node(_titled(name, _cut(hosts, full)), []))
     if known.calls:
         calls = (
-            _line(call.call_me_later_id, _when(call.when), *([f"came {call.fired} times"] if call.fired else []))
+            _line(call.call_me_later_id, _when(call.when), *([f"fired {call.fired} times"] if call.fired else []))
             for call in known.calls
         )
         nodes.append(_branch("calls", f"{len(known.calls):,}", calls, len(known.calls), most))
@@ -85,10 +85,11 @@ def lines_of(known: Knowledge, *, full: bool = False, time: float | None = None)
         nodes.append(
             _branch("registered profiles", f"{len(known.registered):,}", profiles, len(known.registered), most)
         )
-    over = f"{number_of(known.ended, 'job')}, {'no static job is' if known.all_submitted else 'others may be'} to come"
+    rest = "all static jobs are submitted" if known.all_submitted else "more may follow"
+    over = f"{number_of(known.ended, 'job')}, {rest}"
     nodes.append(Node(_titled("over", over), []))
     if known.lost_at is not None:
-        nodes.append(Node(_titled("lost", f"from message {known.lost_at} on, nothing could be followed"), []))
+        nodes.append(Node(_titled("lost", f"the messages from {known.lost_at} on could not be followed"), []))
     return nodes
 
 
@@ -98,7 +99,7 @@ def _cut(hosts: str, full: bool) -> str:
 
 
 def seconds(value: float) -> str:
-    """A number of seconds, with as many digits as people read."""
+    """A number of seconds, with at most six digits."""
     return f"{value:,.6g} s"
 
 
@@ -125,7 +126,7 @@ def _line(name: str, *facts: str) -> list[Piece]:
 
 
 def _branch(name: str, text: str, lines: Iterable[list[Piece]], count: int, most: int | None) -> Node:
-    """A sort of things, with a line for each, or for the first ones."""
+    """A kind of thing, with a line for each thing, or for the first ones."""
     shown: Sequence[list[Piece]] = [line for number, line in enumerate(lines) if most is None or number < most]
     nodes = [Node(line, []) for line in shown]
     if len(shown) < count:

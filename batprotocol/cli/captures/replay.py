@@ -1,6 +1,6 @@
-"""`batproto replay`: Batsim's side of a recording played to a decision component. What is compared, the library knows.
+"""`batproto replay`: play Batsim's side of a recording to a decision component. The library compares the replies.
 
-It starts who replies, tells where the replies part, and leaves nobody behind.
+The command starts the decision component, prints the first difference of the replies, and ends what it started.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ def run(
     timeout: float | None,
     full: bool,
 ) -> int:
-    """Play a recording, and print where the replies part; the exit status.
+    """Play a recording, print the first difference of the replies, and return the exit status.
 
     Args:
         path: the recording.
-        who: FILE:CLASS, a policy, or a command and its arguments; empty where one of the next two is given.
+        who: FILE:CLASS, a policy, or a command and its arguments; empty if one of the next two is given.
         output: where to print.
         edc: the endpoint where a decision component listens, or None.
         library: a decision component that is a shared library, or None.
-        in_effect: go on while replies come to the same.
-        tolerance: with that, how many seconds times may differ.
+        in_effect: continue as long as replies have the same effect.
+        tolerance: with `in_effect`, how many seconds times may differ.
         init: initialization data in place of the recorded ones, or None.
         timeout: seconds to wait for each reply, or None.
-        full: show all that is known, however much that is.
+        full: show the whole state, even if it is long.
     """
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
     found: Played | None = None
@@ -71,9 +71,9 @@ def run(
             try:
                 found = replay(recording, component, in_effect=in_effect, tolerance=tolerance, init=init)
             except RuleViolation as error:
-                _tell_of(component, output, f"it asks for what Batsim would not survive: {error}")
+                _report(component, output, f"Batsim would not survive its reply: {error}")
             except (PeerGone, PeerSilent, Ended) as error:
-                _tell_of(component, output, _end_of(error, component))
+                _report(component, output, _end_of(error, component))
             if found is not None and (found.difference is not None or found.end) and not target:
                 component.dismiss()
         if recording.missing:
@@ -85,14 +85,14 @@ def run(
 
 
 def is_scheduler(text: str) -> bool:
-    """Whether this is a class of a Python file or the name of a policy, and no command."""
+    """Whether this is a class of a Python file or the name of a policy, and not a command."""
     return ".py:" in text or is_policy(text)
 
 
 def _component(
     stack: ExitStack, target: str, who: Sequence[str], edc: str | None, library: str | None, timeout: float | None
 ) -> tuple[Asked, Command | None]:
-    """Who replies, and the program that was started for that."""
+    """The decision component, and the program that was started for it."""
     if target:
         return Together(load(target)()), None
     if library is not None:
@@ -102,14 +102,14 @@ def _component(
         return stack.enter_context(RemoteComponent(edc, timeout=timeout)), None
     endpoint = edc or stack.enter_context(private_endpoint())
     if "*" in endpoint:
-        raise click.UsageError("there are no private endpoints on this system: give one with --edc")
+        raise click.UsageError("this system has no private endpoints: name an endpoint with --edc")
     program = stack.enter_context(Command(who, ""))
     program.start(endpoint)
     return stack.enter_context(RemoteComponent(endpoint, timeout=timeout, on_wait=program.check)), program
 
 
 class _Counted:
-    """A decision component, and what it was asked last."""
+    """A decision component, and the last message to it."""
 
     def __init__(self, component: Asked, program: Command | None) -> None:
         self.component = component
@@ -126,7 +126,7 @@ class _Counted:
         return self.component.answer(message)
 
     def dismiss(self) -> None:
-        """Nothing more is to come: who serves one simulation after the other can go on to the next one."""
+        """End the simulation, so that a component that serves several simulations can go on to the next one."""
         asked = self.asked or Message(0.0)
         if not any(isinstance(event, SimulationEndsEvent) for event in asked.events):
             with suppress(ProtocolError, Ended):
@@ -140,11 +140,11 @@ def _end_of(error: Exception, component: _Counted) -> str:
     return str(error)
 
 
-def _tell_of(component: _Counted, output: Output, what: str) -> None:
-    """Tell that there is no reply, and to what."""
+def _report(component: _Counted, output: Output, reason: str) -> None:
+    """Print that there is no reply, to which message, and why."""
     asked = component.asked
     to = "the initialization data" if asked is None else f"message {component.number}"
-    print(printable(f"batproto: no reply to {to}: {what}"), file=sys.stderr)
+    print(printable(f"batproto: no reply to {to}: {reason}"), file=sys.stderr)
     if asked is not None:
         print_frames([(f"message {component.number}", asked.to_binary())], output)
 

@@ -1,4 +1,4 @@
-"""`batproto stats`: the numbers of a run."""
+"""`batproto stats`: the statistics of a run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["stats"]
 
 
 def stats(path: str, output: Output, *, as_json: bool) -> None:
-    """Print the numbers of a run, as a tree or as JSON."""
+    """Print the statistics of a run, as a tree or as JSON."""
     given = named(path)
     if not given.has_messages:
         _show_schedule(given, output, as_json=as_json)
@@ -44,7 +44,7 @@ def stats(path: str, output: Output, *, as_json: bool) -> None:
 
 
 def _show_schedule(given: NamedRun, output: Output, *, as_json: bool) -> None:
-    """Print the numbers of a run of which there are jobs and no messages."""
+    """Print the statistics of a run that has jobs and no messages."""
     from batprotocol.studies.comparing.reported import as_reported
 
     schedule = given.schedule()
@@ -53,7 +53,7 @@ def _show_schedule(given: NamedRun, output: Output, *, as_json: bool) -> None:
     if as_json:
         output.json(json.dumps({"hosts": schedule.hosts, "jobs": found.to_json()}, indent=2, ensure_ascii=False))
         return
-    title = [("file", printable(given.given)), ("", ": jobs, and no messages")]
+    title = [("file", printable(given.given)), ("", ": jobs only, no messages")]
     output.lines(draw(title, [_jobs(found, schedule.hosts)], output.guides, output.wrap_at))
 
 
@@ -81,7 +81,7 @@ def _side(name: str, side: SideStatistics) -> Node:
     if side.messages:
         nodes.append(Node(_fact("size", _distributed(side.sizes, "bytes")), []))
     if side.seconds is None:
-        nodes.append(Node(_fact("a turn", "when messages were said was not recorded"), []))
+        nodes.append(Node(_fact("a turn", "unknown: the recording has no times of messages"), []))
     else:
         longest = [
             Node([("", f"{each.seconds * 1e3:,.3f} ms before message {each.number}{_moment(each.time)}")], [])

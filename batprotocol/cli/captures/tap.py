@@ -1,4 +1,4 @@
-"""`batproto tap`: what Batsim and a decision component say, recorded and shown. The library hands it on."""
+"""`batproto tap`: record and show the messages of Batsim and a decision component. The library passes them on."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = ["tap"]
 
 
 def tap(batsim: str, edc: str, record: str, shown: Shown | None, output: Output, *, timeout: float | None) -> int:
-    """Tap one simulation; the exit status.
+    """Record one simulation, and return the exit status.
 
     Args:
         batsim: where Batsim connects to.
         edc: where the decision component listens.
-        record: where to record what is said.
-        shown: what shows it, or None.
-        output: where remarks go.
+        record: the recording to write.
+        shown: shows the messages, or None.
+        output: prints the remarks.
         timeout: seconds to wait for each answer of the decision component, or None.
     """
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
@@ -49,7 +49,7 @@ def tap(batsim: str, edc: str, record: str, shown: Shown | None, output: Output,
 
 
 class _Follower:
-    """Shows each message as it comes, under the name that it has in the recording, for as long as somebody reads it."""
+    """Shows each message when it comes, with its name in the recording, until standard output is closed."""
 
     def __init__(self, shown: Shown) -> None:
         self._shown: Shown | None = shown
@@ -61,12 +61,12 @@ class _Follower:
         if self._shown is not None:
             try:
                 self._shown(Found(0, name, name, data))
-            except click.exceptions.Exit:  # nobody reads on: that is no reason to end a simulation
+            except click.exceptions.Exit:  # standard output is closed: the simulation goes on
                 self._shown = None
 
 
 def _is_end(last: bytes) -> bool:
-    """Whether this is the last message of a simulation; what is of another protocol, nobody can tell."""
+    """Whether this is the last message of a simulation. A message of another protocol counts as one."""
     try:
         events = decode(last, strict=False).events
     except DecodeError:

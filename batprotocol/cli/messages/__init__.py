@@ -1,5 +1,5 @@
-"""`batproto dump`, `convert`, `validate` and `check`: messages that somebody has kept.
+"""`batproto dump`, `convert`, `validate` and `check`: read recorded messages.
 
-`command` has their parameters, and the modules of their names do the work. Which events are asked for is in
-`selection`, and what people are shown of them in `tree`.
+`command` defines their parameters, and the module of the same name implements each command. `selection` selects events,
+and `tree` draws messages as readable trees.
 """

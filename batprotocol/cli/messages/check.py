@@ -1,6 +1,6 @@
-"""`batproto check`: which conversations break the rules. What the rules are, the judge of the protocol decides.
+"""`batproto check`: find conversations that break the rules. The judge of each protocol knows the rules.
 
-A conversation is the messages of an archive, or of a folder, in the order of their names.
+A conversation consists of the messages of an archive or of a folder, in the order of their names.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ def check(
     expected: Spoken | None = None,
     advise: float | None = None,
 ) -> None:
-    """Check the conversations that these arguments name, and print what is wrong and a line for each.
+    """Check the conversations that these arguments name. Print the violations, and a line for each conversation.
 
     Args:
         arguments: files, directories and archives of recorded messages.
-        output: where it is printed; it has failed if any conversation has an error or a deadlock or cannot be read.
-        rules: the name of the rule set, or "" for the usual one of the protocol.
+        output: prints the results. It has failed if a conversation has an error or a deadlock, or cannot be read.
+        rules: the name of the rule set, or "" for the default one of the protocol.
         quiet: print violations only.
-        expected: the protocol that they must be of; any unless given.
-        advise: print advice, too, for this number of simulated seconds; None: print none.
+        expected: the protocol of the conversations. By default, any protocol.
+        advise: print advice, too, for this number of simulated seconds. None: print no advice.
     """
     conversations = bad = 0
     with output.progress() as progress:
@@ -71,7 +71,7 @@ def check(
 
 
 def _conversation(found: Found) -> str:
-    """What the conversation of a message is called: its archive or its folder."""
+    """The name of the conversation of a message: its archive or its folder."""
     if found.name != found.path:
         return found.path
     return os.path.dirname(found.path) or found.path
@@ -90,12 +90,12 @@ def _print(name: str, violation: Violation, output: Output, path: str) -> None:
 
 
 class _Judged:
-    """A conversation as far as it was read, and what was found."""
+    """The part of a conversation that was read, and its violations."""
 
     def __init__(self, rules: str, expected: Spoken | None, advise: float | None) -> None:
         self.rules = rules
         self.expected = expected
-        self.judge: Judge | None = None  # whose protocol it is, the first message tells
+        self.judge: Judge | None = None  # the first message shows the protocol
         self.adviser: Adviser | None = None
         self.seconds = advise
         self.counts: Counter[str] = Counter()
@@ -103,7 +103,7 @@ class _Judged:
         self.broken = False
 
     def take(self, found: Found, output: Output) -> Iterator[Violation]:
-        """Judge one more message. After one that is missing, nothing can be judged any more."""
+        """Judge one more message. After a missing message, the rest cannot be judged."""
         if self.broken:
             return
         if found.remark:
@@ -132,24 +132,24 @@ class _Judged:
             yield violation
 
     def is_now(self, violation: Violation) -> bool:
-        """Whether it is of the last message that was judged. Some judges tell of what never came."""
+        """Whether it is in the last message that was judged. Some judges report missing messages at the end."""
         return not hasattr(self.judge, "finish") or violation.message == self.messages - 1
 
     def place(self, violation: Violation) -> str:
-        """Where it is, but for what the name of the last message tells."""
+        """Where the violation is, relative to the name of the last message."""
         if self.is_now(violation):
             return violation.path
         return f"message {violation.message}{f', {violation.path}' if violation.path else ''}"
 
     def finish(self) -> Iterator[Violation]:
-        """What is missing now that there are no more messages."""
+        """Report what is missing at the end of the messages."""
         finish = None if self.broken else getattr(self.judge, "finish", None)
         for violation in finish() if finish is not None else ():
             self.counts[violation.severity] += 1
             yield violation
 
     def advice(self) -> Sequence[Advice]:
-        """The advice about it, now that there are no more messages."""
+        """The advice about the whole conversation."""
         return () if self.adviser is None else self.adviser.finish()
 
     def _gap(self, found: Found) -> str:
@@ -161,7 +161,7 @@ class _Judged:
             return ""
         protocol = protocol_of(found.data)[0]
         if self.expected is not None and self.expected is not protocol:
-            return f"is no message of {self.expected.name}"
+            return f"is not a message of {self.expected.name}"
         return protocol.opens(found.data)
 
     @property
@@ -170,7 +170,7 @@ class _Judged:
         return self.broken or any(severity != "warning" for severity in self.counts)
 
     def summary(self, name: str) -> list[tuple[str, str]]:
-        """One line on the whole."""
+        """One line about the whole conversation."""
         counts = [number_of(count, severity) for severity, count in sorted(self.counts.items())]
         rest = ["the rest cannot be judged"] if self.broken else [] if counts else ["nothing wrong"]
         found = ", ".join([number_of(self.messages, "message"), *counts, *rest])

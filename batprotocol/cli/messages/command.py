@@ -1,4 +1,4 @@
-"""`batproto dump`, `validate`, `convert` and `check`: their parameters. The modules of their names do the work."""
+"""The parameters of `batproto dump`, `validate`, `convert` and `check`. A module of the same name implements each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _event_names(context: click.Context, parameter: click.Parameter, names: tupl
 
 
 def _spoken(schema: str | None) -> Spoken | None:
-    """The protocol of a schema that was asked for."""
+    """The protocol of a schema that the user named."""
     if schema is None:
         return None
     from batprotocol.cli.protocols.aged import aged
@@ -44,7 +44,7 @@ def _complete_event(context: click.Context, parameter: click.Parameter, start: s
 
 
 _HOW_SHOWN: Final = (
-    click.option("--json", "shape", flag_value="json", help="Print each message as JSON over several lines."),
+    click.option("--json", "shape", flag_value="json", help="Print each message as JSON on several lines."),
     click.option("--json-lines", "shape", flag_value="json-lines", help="Print each message as JSON on one line."),
     click.option(
         "-e",
@@ -54,7 +54,7 @@ _HOW_SHOWN: Final = (
         multiple=True,
         callback=_event_names,
         shell_complete=_complete_event,
-        help="Only events of this type, such as JobSubmitted. Can be repeated.",
+        help="Print only events of this type, such as JobSubmitted. Can be repeated.",
     ),
     click.option(
         "-j",
@@ -62,16 +62,19 @@ _HOW_SHOWN: Final = (
         "jobs",
         metavar="ID",
         multiple=True,
-        help="Only events that mention this job; an ID without '!' means that job of any workload. Can be repeated.",
+        help="Print only events that mention this job; an ID without '!' means that job of any workload. Can be "
+        "repeated.",
     ),
     click.option(
-        "--full", is_flag=True, help="Show long vectors, texts and events whole, and alike elements one by one."
+        "--full",
+        is_flag=True,
+        help="Show long vectors, texts and events in full, and each of several similar elements.",
     ),
 )
 
 
 def how_shown(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of whatever shows messages: in which shape, which events, how much of them."""
+    """The options of commands that show messages: the shape, the events, and how much of them."""
     for option in reversed(_HOW_SHOWN):
         command = option(command)
     return command
@@ -93,13 +96,15 @@ def dump(
 ) -> None:
     """Print messages as readable trees, or as JSON.
 
-    Of a broken message, what could be read is printed, then on standard error what is wrong and where; the other files
-    are still printed, and the exit status is 1. Fields that only a newer schema has are skipped with a remark.
+    If a message is broken, the command prints the part that it could read, and reports on standard error what is wrong
+    and where. It still prints the other files, and the exit status is 1. It skips fields that only a newer schema has,
+    with a remark.
 
-    With --event or --job, only the events that satisfy both are printed, and only messages that have some.
+    With --event or --job, it prints only the events that satisfy both, and only messages that have such events.
 
-    With --json or --json-lines, the frame of message 1 is printed as its message, that of message 0 as {"init": TEXT},
-    and a broken message has an "error" with its path, offset and reason. NaN and Infinity are written as such.
+    With --json or --json-lines, it prints the frame of message 1 as its message, and that of message 0 as
+    {"init": TEXT}. A broken message has an "error" with its path, offset and reason. NaN and Infinity are written as
+    such.
     """
     from batprotocol.cli.messages import dump as work
 
@@ -111,13 +116,13 @@ def dump(
 @click.command()
 @message_files
 @click.option("-q", "--quiet", is_flag=True, help="Print only what is wrong.")
-@schema_option("Hold the messages against")
+@schema_option("Check the messages with")
 @click.pass_context
 def validate(context: click.Context, files: tuple[str, ...], quiet: bool, schema: str | None) -> None:
-    """Check that messages can be read, with no field that the schema does not have.
+    """Check that messages can be read, and that they have no field that the schema does not have.
 
-    Prints a line for each good file on standard output, and for each bad message on standard error what is wrong and
-    where. The exit status is 1 if there is any.
+    The command prints a line for each good file on standard output. For each bad message, it reports on standard error
+    what is wrong and where. The exit status is 1 if there is a bad message.
     """
     from batprotocol.cli.messages import validate as work
 
@@ -139,16 +144,18 @@ def validate(context: click.Context, files: tuple[str, ...], quiet: bool, schema
 )
 @schema_option("Read and write the message by")
 def convert(source: str, target: str, to: str | None, indent: int, schema: str | None) -> None:
-    """Convert the message in IN from binary or YAML to JSON or back, and write it to OUT.
+    """Convert the message IN from binary or YAML to JSON or back, and write it to OUT.
 
-    Either can be - for standard input or output. Without --to, the suffix of OUT tells the format (.json; .bin or .fb;
-    .yaml), or else it is the one that IN has not. A message of FaST can be json, yaml (as fast-lib writes it) or
-    specification (the YAML of its specification); run.jsonl/5 is the fifth line of a recording. The frame of message 1
-    stays a frame, whose JSON is always one line; other JSON ends with a line break. A workload file of Batsim 1 to 4
-    becomes one of today. OUT can be IN, and is not touched if anything fails.
+    IN can be - for standard input, and OUT can be - for standard output. Without --to, the ending of OUT selects the
+    format: .json, .bin, .fb or .yaml. With another ending, binary becomes JSON and JSON becomes binary.
 
-    IN can also be a whole recording (an archive, a folder, a .mcap), and OUT a .mcap, .tar.xz or .tar, or a folder,
-    which must not exist yet: messages, times, metadata, results and all other files come along.
+    A message of FaST can be json, yaml (as fast-lib writes it) or specification (the YAML of its specification).
+    run.jsonl/5 is the fifth line of a recording. The frame of message 1 stays a frame, and its JSON is always one line;
+    other JSON ends with a line break. A workload file of Batsim 1 to 4 becomes one of Batsim 5. OUT can be the same
+    file as IN. If the conversion fails, OUT does not change.
+
+    IN can also be a whole recording: an archive, a folder or a .mcap. Then OUT is a .mcap, .tar.xz or .tar, or a
+    folder, and must not exist yet. Messages, times, metadata, results and all other files are copied.
     """
     from batprotocol.cli.messages import convert as work
 
@@ -163,17 +170,18 @@ def convert(source: str, target: str, to: str | None, indent: int, schema: str |
     callback=any_rule_set,
     shell_complete=complete_any_rule_set,
     help="The rule set: batsim-5.0.0-rc2 (what that Batsim does, the default) or protocol (what the schema demands); "
-    "batsim-4.2.1, batsim-2.0.0, batsim-1.4.0 or text-3 for older runs, whose Batsim the first message tells.",
+    "batsim-4.2.1, batsim-2.0.0, batsim-1.4.0 or text-3 for older runs. Their first message shows which Batsim ran.",
 )
 @advice_options(3600.0)
 @click.option("-q", "--quiet", is_flag=True, help="Print only what is wrong.")
 @click.pass_context
 def check(context: click.Context, files: tuple[str, ...], rules: str, advise: float | None, quiet: bool) -> None:
-    """Check that what was said in a run follows the rules of the conversation.
+    """Check that the messages of a run follow the rules of the conversation.
 
-    A conversation is all messages of an archive or of a folder, by name, from the initialization data on. Prints each
-    violation with its message, place, severity and rule; "batproto rules ID" explains the rule. The exit status is 1 if
-    there is an error (Batsim aborts or crashes) or a deadlock, or if a conversation cannot be read.
+    A conversation consists of all messages of an archive or of a folder, in the order of their names, from the
+    initialization data on. The command prints each violation with its message, place, severity and rule; "batproto
+    rules ID" explains the rule. The exit status is 1 if there is an error (Batsim aborts or crashes) or a deadlock, or
+    if a conversation cannot be read.
 
     With --advise, the command also prints advice about runs that keep to the rules: hosts that stay free beside a
     waiting job that fits, jobs that the scheduler never decides on, and hosts that it does not use again although jobs

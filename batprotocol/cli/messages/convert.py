@@ -1,7 +1,4 @@
-"""`batproto convert`: the message of one file, a workload of Batsim 1 to 4, or a whole recording, in another format.
-
-The library translates.
-"""
+"""`batproto convert`: convert a message, a workload of Batsim 1 to 4, or a whole recording to another format."""
 
 from __future__ import annotations
 
@@ -33,13 +30,15 @@ def convert(source: str, target: str, to: str | None, indent: int | None, spoken
     Args:
         source: the argument that names it.
         target: the file to write, or "-" for standard output.
-        to: the format; if None that of the target's suffix, or else the one that the source has not.
-        indent: spaces for each level of JSON, or None: one line.
-        spoken: the protocol that the message is taken for; None: it is found out.
+        to: the format. None: that of the target's ending, or else the format that the source does not have.
+        indent: spaces for each level of JSON. None: one line.
+        spoken: the protocol to read the message with. None: detect it.
     """
     if is_recording(source) and (target.endswith(RECORDINGS) or not PurePath(target).suffix) and target != "-":
         if to is not None:
-            raise click.UsageError("--to is for one message: a recording becomes what the suffix of OUT says")
+            raise click.UsageError(
+                "--to is for a single message: leave it out, and select the format of a recording by the ending of OUT"
+            )
         _copy(source, target)
         return
     found = single(source)
@@ -55,7 +54,7 @@ def convert(source: str, target: str, to: str | None, indent: int | None, spoken
     if reading.message is None and reading.original is None:
         doubt = f"; it {reading.doubt}" if reading.doubt else ""
         raise click.ClickException(
-            f"{found.name}: an init frame holds no message, it is the same in all formats{doubt}"
+            f"{found.name}: an init frame holds no message, and is the same in all formats{doubt}"
         )
     usual = reading.other or ("json" if reading.message is None and spoken is None else OTHER[reading.format])
     try:
@@ -66,7 +65,7 @@ def convert(source: str, target: str, to: str | None, indent: int | None, spoken
 
 
 def _copy(source: str, target: str) -> None:
-    """A whole recording in another container."""
+    """Write a whole recording in another container."""
     from batprotocol.capture import Capture
     from batprotocol.capture.copying import copy
 
@@ -78,7 +77,7 @@ def _copy(source: str, target: str) -> None:
 
 
 def _workload(name: str, data: bytes, indent: int | None) -> bytes | None:
-    """A workload file in the words of today, None if it is none."""
+    """A workload file as Batsim 5 reads it, or None if the data are not a workload."""
     if data.lstrip()[:1] != b"{" or b'"profiles"' not in data:
         return None
     with suppress(ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""`batproto dump`: messages as trees or as JSON. What the bytes mean, the library knows."""
+"""`batproto dump`: print messages as trees or as JSON. The library decodes the bytes."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def dump(
 
     Args:
         arguments: files, directories, archives, "-".
-        output: where to.
-        selection: which events.
+        output: prints the messages.
+        selection: the events to print.
         shape: "tree", "json" or "json-lines".
-        full: show long vectors, texts and events of a tree whole, and alike elements one by one.
-        spoken: the protocol that all messages are taken for; None: it is found out.
+        full: show long vectors, texts and events of a tree in full, and each of several similar elements.
+        spoken: the protocol to read all messages with. None: detect it.
     """
     shown = Shown(output, selection, shape, full=full, spoken=spoken)
     with output.progress() as progress:
@@ -52,8 +52,8 @@ class Shown:
     """Prints messages, one after the other.
 
     Args:
-        output: where to.
-        selection: which events.
+        output: prints the messages.
+        selection: the events to print.
         shape: one of `SHAPES`.
         full: as for `dump`.
         spoken: as for `dump`.
@@ -100,7 +100,7 @@ def print_frames(frames: Iterable[tuple[str, bytes]], output: Output) -> None:
 
 
 def _print_tree(output: Output, found: Found, reading: Reading, selection: Selection, trees: Trees) -> None:
-    """Print a line about the message and, below it, its events that were selected."""
+    """Print a line about the message, and below it the selected events."""
     indices = selection.indices(reading.tree or {})
     if selection.everything or indices:
         title: list[Piece] = [("file", printable(found.name)), ("", f": {', '.join(_facts(found, reading, indices))}")]
@@ -108,7 +108,7 @@ def _print_tree(output: Output, found: Found, reading: Reading, selection: Selec
 
 
 def tree_text(name: str, data: bytes, trees: Trees) -> str:
-    """The tree of a message, without colours and however wide its lines."""
+    """The tree of a message, without colours, and with lines of any width."""
     reading = read(data, strict=False, place=place_of(name))
     indices = Selection().indices(reading.tree or {})
     title: list[Piece] = [
@@ -122,7 +122,7 @@ def tree_text(name: str, data: bytes, trees: Trees) -> str:
 
 
 def _nodes(reading: Reading, indices: list[int], trees: Trees) -> Iterator[Node]:
-    """What is drawn of what was read: whatever is not an event, and the events of these numbers."""
+    """The nodes of a message: all that is not an event, and the events with these numbers."""
     if reading.text is not None:
         yield trees.text("text", reading.text)
     if reading.tree is not None:
@@ -130,7 +130,7 @@ def _nodes(reading: Reading, indices: list[int], trees: Trees) -> Iterator[Node]
 
 
 def _facts(found: Found, reading: Reading, indices: list[int]) -> Iterator[str]:
-    """What the line about a message says."""
+    """The parts of the line about a message."""
     kind, direction = reading.protocol.title(reading)
     yield kind
     in_name = _DIRECTION_IN_NAME.search(found.name)
@@ -154,7 +154,7 @@ def _facts(found: Found, reading: Reading, indices: list[int]) -> Iterator[str]:
 
 
 def _print_json(output: Output, found: Found, reading: Reading, selection: Selection, trees: Trees) -> None:
-    """Print the message as JSON for people and tools."""
+    """Print the message as JSON on several lines."""
     _print_object(output, found, reading, selection, 2)
 
 
@@ -173,7 +173,7 @@ def _print_object(output: Output, found: Found, reading: Reading, selection: Sel
 
 
 def _object(reading: Reading, selection: Selection) -> dict[str, Any] | None:
-    """What JSON shows of a message: its wire tree. A broken one has an `error`, lest anybody takes it for whole."""
+    """The JSON form of a message: its wire tree. That of a broken message has an `error`."""
     indices = selection.indices(reading.tree or {})
     if not selection.everything and not indices:
         return None

@@ -1,4 +1,4 @@
-"""Which events of a message are asked for: by type, by job. It must not know how they are shown."""
+"""Selects the events of a message by their types and jobs. It must not know how they are shown."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _BY_LOWER_NAME = {name.lower(): name for name in EVENTS}
 
 
 class Selection(NamedTuple):
-    """What is asked for; empty means everything.
+    """The events that the user wants to see. An empty selection has all events.
 
     Args:
-        events: types of events, one of which an event must have.
-        jobs: ids of jobs, one of which an event must mention. One without `!` means that job of every workload.
+        events: types of events. An event must have one of them.
+        jobs: ids of jobs. An event must mention one of them. An id without `!` means that job of every workload.
     """
 
     events: frozenset[str] = frozenset()
@@ -29,11 +29,11 @@ class Selection(NamedTuple):
 
     @property
     def everything(self) -> bool:
-        """Whether no event is left out."""
+        """Whether all events are selected."""
         return not self.events and not self.jobs
 
     def indices(self, tree: dict[str, Any]) -> list[int]:
-        """The numbers of the events of a message that are asked for."""
+        """The numbers of the selected events of a message."""
         entries = tree.get("events")
         if not isinstance(entries, list):
             return []
@@ -46,13 +46,13 @@ class Selection(NamedTuple):
 
 
 def event_name(name: str) -> str | None:
-    """The event type that is meant: `JobSubmittedEvent`, `jobsubmitted`..., or None."""
+    """The event type of this name, such as `JobSubmittedEvent` or `jobsubmitted`, or None."""
     lower = name.lower()
     return _BY_LOWER_NAME.get(lower) or _BY_LOWER_NAME.get(lower + _SUFFIX) or _old_name(name) or _fast_name(lower)
 
 
 def _old_name(name: str) -> str | None:
-    """The event type of the older protocols that is meant: `JOB_SUBMITTED`, or None."""
+    """The event type of the older protocols of this name, such as `JOB_SUBMITTED`, or None."""
     if not name.isupper():
         return None
     from batprotocol.legacy.json import versions
@@ -61,14 +61,14 @@ def _old_name(name: str) -> str | None:
 
 
 def _fast_name(lower: str) -> str | None:
-    """The message of FaST that is meant: `StartVM`, `startvm`, or None."""
+    """The message of FaST of this name, such as `StartVM` or `startvm`, or None."""
     from batprotocol.fast.messages import MESSAGES
 
     return next((name for name in MESSAGES if name.lower() == lower), None)
 
 
 def _jobs(event: Any) -> Iterator[Any]:
-    """The ids of the jobs that an event mentions, None where one is missing."""
+    """The ids of the jobs that an event mentions. A missing id is None."""
     if not isinstance(event, dict):
         return
     yield event.get("job_id")
@@ -77,5 +77,5 @@ def _jobs(event: Any) -> Iterator[Any]:
 
 
 def _names(job: Any) -> tuple[str, ...]:
-    """The names by which a job may be asked for: its id, and its id without the workload."""
+    """The names of a job in a selection: its id, and its id without the workload."""
     return (job, job.partition("!")[2]) if isinstance(job, str) else ()

@@ -1,7 +1,7 @@
-"""Messages as trees of text lines for people.
+"""Draws messages as readable trees of text lines.
 
-It works on the nested dicts and lists of the JSON form, which are incomplete when they are from a broken message. It
-must not know of terminals: a style is only a name here.
+It works on the nested dicts and lists of the JSON form. Those of a broken message are incomplete. It must not know of
+terminals: a style is only a name here.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from batprotocol.reflection import Field, Type
 __all__ = ["Node", "Trees", "draw"]
 
 NUMBERS = 8
-"""How many numbers of a vector are shown."""
+"""The number of numbers of a vector that are shown."""
 CHARACTERS = 1000
-"""How many characters of a string are shown."""
+"""The number of characters of a string that are shown."""
 ELEMENTS = 16
-"""Vectors of anything but numbers get a line for each element when they have more."""
+"""Vectors with more elements than this get a line for each element, unless the elements are numbers."""
 LINE = 120
-"""A struct that takes more characters gets a line for each field..."""
+"""A struct with more characters than this gets a line for each field..."""
 ELEMENT_LINE = 200
-"""... unless it is one of many, which are easier to compare when each has its line."""
+"""... unless it is an element of a vector: elements are easier to compare if each has one line."""
 LINES = 1000
-"""How many lines are shown of an event. An event can be much larger than its message, whose parts may recur in it."""
+"""The number of lines of an event that are shown. A tree can be much larger than its message, as parts can recur."""
 COMPARED = 1000
-"""How many parts of two elements are compared to find out whether they are alike."""
+"""The number of parts of two elements that are compared to find out whether they are similar."""
 
 _NAMES = frozenset(["id", "name", "job_id"])
-"""Elements that differ only in these fields are alike: the hosts of a platform."""
+"""Elements that differ only in these fields are similar, such as the hosts of a platform."""
 
 _WRAPPER = "Wrapper"
 _UNKNOWN_TYPE = Type("")
@@ -44,7 +44,7 @@ _WRAPPED: dict[str, Field] = {
     for name, table in TABLES.items()
     if name.endswith(_WRAPPER)
 }
-"""The one field of each table that exists only to hold it."""
+"""The only field of each table that wraps a single value."""
 
 
 class Node(NamedTuple):
@@ -55,7 +55,7 @@ class Node(NamedTuple):
 
 
 def draw(title: list[Piece], nodes: Sequence[Node], guides: Guides, width: int | None) -> Iterator[list[Piece]]:
-    """The lines of a tree: its title, the nodes and all below them. What is wider than `width` goes on below itself."""
+    """The lines of a tree: its title, the nodes and all below them. Lines wider than `width` are wrapped."""
     yield from _hung(title, "", guides.middle[1] if nodes else guides.last[1], width)
     yield from _draw(nodes, guides, "", width)
 
@@ -70,7 +70,7 @@ def _draw(nodes: Sequence[Node], guides: Guides, indent: str, width: int | None)
 
 
 def _hung(pieces: list[Piece], before: str, hanging: str, width: int | None) -> Iterator[list[Piece]]:
-    """A line, or several if it is too wide: those below the first stand behind `hanging`."""
+    """A line, or several if it is too wide. The others than the first begin with `hanging`."""
     if width is None:
         yield [("guide", before), *pieces] if before else pieces
         return
@@ -84,18 +84,18 @@ class Trees:
     """Makes the trees.
 
     Args:
-        full: show every number, every character, every element, every line, however many there are.
+        full: show all numbers, characters, elements and lines.
     """
 
     def __init__(self, full: bool = False) -> None:
         self._full = full
         self._numbers = None if full else NUMBERS
         self._characters = None if full else CHARACTERS
-        self._room = 0
+        self._space = 0
         self._runs: dict[int, tuple[Any, list[tuple[int, int, set[str]]]]] = {}
 
     def events(self, tree: dict[str, Any], indices: Sequence[int]) -> list[Node]:
-        """The events of a message that have these numbers."""
+        """The events of a message with these numbers."""
         self._runs.clear()
         return [self._event(index, tree["events"][index]) for index in indices]
 
@@ -109,22 +109,22 @@ class Trees:
         if "timestamp" in entry:
             pieces += [("detail", " at "), *self._scalar(_UNKNOWN_TYPE, entry["timestamp"])]
         event = entry.get("event")
-        self._room = LINES
+        self._space = LINES
         return Node(pieces, self._fields(event_type, event) if isinstance(event, dict) else [])
 
     def _fields(self, table: str, struct: dict[str, Any]) -> list[Node]:
         members = _members(table, struct)
         nodes = []
         for name, type_, value, tag in members:
-            if self._room <= 0 and not self._full:
+            if self._space <= 0 and not self._full:
                 nodes.append(_more(1 + sum(1 for _ in members), "field", "fields"))
                 break
             nodes.append(self._branch(_label(name), type_, value, tag, LINE))
         return nodes
 
     def _branch(self, label: list[Piece], type_: Type, value: Any, tag: str, limit: int) -> Node:
-        """A value on one line where that is readable, else with lines for its parts."""
-        self._room -= 1
+        """A value on one line if that is readable, or else with lines for its parts."""
+        self._space -= 1
         type_, value, tag = _unwrapped(type_, value, tag)
         if not isinstance(value, dict | list | tuple) or _is_numbers(value):
             return Node(_line(label, self._scalar_or_numbers(type_, value)), [])
@@ -137,15 +137,15 @@ class Trees:
         return Node(_line(label, count), list(self._elements(type_.element or _UNKNOWN_TYPE, value)))
 
     def _elements(self, element: Type, values: Sequence[Any]) -> Iterator[Node]:
-        """The elements of a vector, many alike ones as one; without `full`, the first ones only."""
+        """The elements of a vector. Similar ones are folded into one line. Without `full`, only the first are shown."""
         shown = 0
         for number, (start, end, different) in enumerate(self._folded(values)):
-            if not self._full and (self._room <= 0 or number >= ELEMENTS):
+            if not self._full and (self._space <= 0 or number >= ELEMENTS):
                 break
             yield self._branch([("index", f"[{start}]")], element, values[start], "", ELEMENT_LINE)
             if end - start > 1:
-                self._room -= 1
-                but = f", but for their {' and '.join(sorted(different))}" if different else ""
+                self._space -= 1
+                but = f", except for their {' and '.join(sorted(different))}" if different else ""
                 like = f"{number_of(end - start - 1, 'entry', 'entries')} like [{start}]{but}"
                 yield Node(
                     [
@@ -160,7 +160,7 @@ class Trees:
             yield _more(len(values) - shown, "entry", "entries")
 
     def _folded(self, values: Sequence[Any]) -> list[tuple[int, int, set[str]]]:
-        """Where runs of alike elements start and end, and in which fields they differ."""
+        """Where runs of similar elements start and end, and in which fields they differ."""
         if self._full:
             return [(index, index + 1, set()) for index in range(len(values))]
         _, runs = self._runs.get(id(values), (None, None))
@@ -177,50 +177,50 @@ class Trees:
             self._runs[id(values)] = (values, runs)  # shared by many events, perhaps
         return runs
 
-    def _inline(self, type_: Type, value: Any, tag: str, room: int, nested: bool = True) -> list[Piece] | None:
-        """A value on one line, `Periodic period=10 mode=Infinite`, or None where that takes more than `room`.
+    def _inline(self, type_: Type, value: Any, tag: str, space: int, nested: bool = True) -> list[Piece] | None:
+        """A value on one line, such as `Periodic period=10 mode=Infinite`, or None if that is longer than `space`.
 
-        It stops as soon as there is no room, so that it takes no more time for a large value than for a small one.
+        It stops when the space is used up, so that a large value takes no more time than a small one.
         """
         type_, value, tag = _unwrapped(type_, value, tag)
         if isinstance(value, dict):
-            return self._inline_struct(tag, tag or type_.name, value, room, nested)
+            return self._inline_struct(tag, tag or type_.name, value, space, nested)
         if isinstance(value, list | tuple) and not _is_numbers(value):
-            return self._inline_vector(type_.element or _UNKNOWN_TYPE, value, room)
-        if isinstance(value, str | list | tuple | Doubles) and self._full and len(value) > room:
+            return self._inline_vector(type_.element or _UNKNOWN_TYPE, value, space)
+        if isinstance(value, str | list | tuple | Doubles) and self._full and len(value) > space:
             return None
         pieces = self._scalar_or_numbers(type_, value)
-        return pieces if _length(pieces) <= room else None
+        return pieces if _length(pieces) <= space else None
 
     def _inline_struct(
-        self, tag: str, table: str, struct: dict[str, Any], room: int, nested: bool
+        self, tag: str, table: str, struct: dict[str, Any], space: int, nested: bool
     ) -> list[Piece] | None:
         pieces: list[Piece] = []
         name_of_type = _type_name(tag)
-        room -= _length(name_of_type) + (2 if nested else 1)
+        space -= _length(name_of_type) + (2 if nested else 1)
         for name, type_, value, inner_tag in _members(table, struct):
             label: list[Piece] = [*([("", " ")] if pieces else []), ("field", name), ("", "=")]
-            room -= _length(label)
-            part = self._inline(type_, value, inner_tag, room) if room > 0 else None
+            space -= _length(label)
+            part = self._inline(type_, value, inner_tag, space) if space > 0 else None
             if part is None:
                 return None
-            room -= _length(part)
+            space -= _length(part)
             pieces += [*label, *part]
         if not nested:
             return _line(name_of_type, pieces) if pieces or tag else [("detail", "{}")]
         return name_of_type + ([("", "{"), *pieces, ("", "}")] if pieces or not tag else [])
 
-    def _inline_vector(self, element: Type, values: Sequence[Any], room: int) -> list[Piece] | None:
+    def _inline_vector(self, element: Type, values: Sequence[Any], space: int) -> list[Piece] | None:
         if len(values) > ELEMENTS:
             return None
         pieces: list[Piece] = []
-        room -= 2
+        space -= 2
         for value in values:
-            room -= 2 if pieces else 0
-            part = self._inline(element, value, "", room) if room > 0 else None
+            space -= 2 if pieces else 0
+            part = self._inline(element, value, "", space) if space > 0 else None
             if part is None:
                 return None
-            room -= _length(part)
+            space -= _length(part)
             pieces += [*([("", ", ")] if pieces else []), *part]
         return [("", "["), *pieces, ("", "]")]
 
@@ -249,7 +249,7 @@ class Trees:
 
 
 def _members(table: str, struct: dict[str, Any]) -> Iterator[tuple[str, Type, Any, str]]:
-    """(name, type, value, union member) of the fields that a person wants to see: union tags are no fields."""
+    """(name, type, value, union member) of the fields to show. The tags of unions are not shown."""
     fields = _FIELDS.get(table, {})
     for name, value in struct.items():
         field = fields.get(name)
@@ -264,7 +264,7 @@ def _tag(struct: dict[str, Any], field: Field) -> str:
 
 
 def _unwrapped(type_: Type, value: Any, tag: str) -> tuple[Type, Any, str]:
-    """What a wrapper holds in place of the wrapper."""
+    """The value in a wrapper, in place of the wrapper."""
     while isinstance(value, dict) and (tag or type_.name).endswith(_WRAPPER):
         field = _WRAPPED.get(tag or type_.name)
         if field is None or field.name not in value:
@@ -280,7 +280,7 @@ def _is_numbers(value: Any) -> bool:
 
 
 def _number(value: Any) -> str:
-    """Numbers as Python writes them, but booleans as JSON does."""
+    """A number as Python writes it; a boolean as JSON writes it."""
     return repr(value).lower() if isinstance(value, bool) else printable(repr(value))
 
 
@@ -305,7 +305,7 @@ def _more(count: int, one: str, many: str) -> Node:
 
 
 def _difference(one: Any, other: Any) -> set[str] | None:
-    """The fields in which two elements differ that are alike; None if they are not, or too large to be told."""
+    """The fields in which two similar elements differ. None if they are not similar, or too large to compare."""
     if not isinstance(one, dict) or not isinstance(other, dict):
         return set() if _same(one, other) else None
     if one.keys() != other.keys():
@@ -316,7 +316,7 @@ def _difference(one: Any, other: Any) -> set[str] | None:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values are the same, as far as `COMPARED` parts of them tell."""
+    """Whether two values are equal. Values with more than `COMPARED` parts count as different."""
     pairs = [(one, other)]
     for _ in range(COMPARED):
         if not pairs:

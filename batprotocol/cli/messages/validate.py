@@ -1,4 +1,4 @@
-"""`batproto validate`: which files hold only good messages. What a good message is, the library decides."""
+"""`batproto validate`: find files with bad messages. The library decides whether a message is good."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["validate"]
 
 
 def validate(arguments: Sequence[str], output: Output, *, quiet: bool, spoken: Spoken | None = None) -> None:
-    """Check the messages that these arguments name, and print a line for each good file unless told to be quiet.
+    """Check the messages that these arguments name, and print a line for each good file unless `quiet` is set.
 
-    All are taken for messages of the protocol that is spoken, if one is given.
+    If `spoken` is given, all messages are read as messages of that protocol.
     """
     tallies: list[_Tally] = []
     with output.progress() as progress:
@@ -40,7 +40,7 @@ def validate(arguments: Sequence[str], output: Output, *, quiet: bool, spoken: S
 
 @dataclass
 class _Tally:
-    """What was found in a file: how many messages and events, how many faults, and what the last message is."""
+    """The counts of a file: messages, events and faults, and a description of the last message."""
 
     messages: int = 0
     faults: int = 0
@@ -72,7 +72,7 @@ class _Tally:
 
     @property
     def summary(self) -> str:
-        """What is in the file, in a few words."""
+        """The contents of the file in a few words."""
         if self.messages == 1:
             return self.last
         return f"{number_of(self.messages, 'message')}, {number_of(self.events, 'event')}"
