@@ -1,15 +1,15 @@
-"""Do the tests bite? Changes the code at random places, and runs the tests of the room that was changed.
+"""Change the code at random places, and run the tests of the package that was changed. Do they notice it?
 
-    python tools/mutants.py                         # 200 mutants over all rooms
-    python tools/mutants.py --rooms edc --mutants 20 --seed 7 --jobs 2
-    python tools/mutants.py --only 12 57 --whole    # two of the 200 again, and if need be with all tests of the room
+    python tools/mutants.py                         # 200 changes in all packages
+    python tools/mutants.py --packages edc --mutants 20 --seed 7 --jobs 2
+    python tools/mutants.py --only 12 57 --whole    # two of the 200 again, if necessary with all tests of the package
 
-What is changed (a comparison, a boolean, a number, an operator, a loop) and how, is cosmic-ray's (`pip install -e
-'.[mutants]'`); where, is drawn evenly from all places of the rooms. The judge are the quick tests of the room, with all
-engines; `--whole` gives what they let pass to the slow ones too, with as many examples as usual. A mutant that no test
-notices is printed with its difference: write the test that it shows to be missing, or see that the change changes
-nothing. The tree is copied, so the working copy stays as it is. It must not know of any test by name: which folder
-judges which room, `ROOMS` says.
+cosmic-ray makes the changes (`pip install -e '.[mutants]'`): of a comparison, a boolean, a number, an operator or a
+loop. The places are drawn evenly from all places of the packages. The quick tests of the package run on each change,
+with all engines. With `--whole`, the changes that they do not notice go to the slow tests, too, with as many examples
+as usual. A change that no test notices is printed with its difference: write the missing test, or check that the change
+has no effect. The tree is copied, so the working copy stays as it is. `PACKAGES` defines which folder of tests belongs
+to which package. The tool must not know tests by name.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from queue import SimpleQueue
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = {
+PACKAGES = {
     "builder": ("batprotocol/builder", "tests/builder"),
     "capture": ("batprotocol/capture", "tests/capture"),
     "conversation": ("batprotocol/conversation", "tests/conversation"),
@@ -48,17 +48,17 @@ ROOMS = {
     "translate": ("batprotocol/legacy/translate", "tests/legacy/translate"),
     "wire": ("batprotocol/wire", "tests/wire"),
 }
-"""Where a room's code is, and the tests that are to notice when it is changed."""
+"""The code of each package, and the tests that must notice a change of it."""
 
 QUICK = ("-m", "not slow", "--hypothesis-profile=quick")
 WHOLE = ()
-"""Which tests of the room: what is quick, and all but what takes minutes."""
+"""The options for the quick tests of a package, and for all tests except those that take minutes."""
 
 MEMORY = 6 << 30
 """The bytes that the tests of a mutant may take, as a changed loop can go on and on."""
 
 UNCHANGING = {
-    "core/RemoveDecorator",  # mostly @property and @dataclass: the room would not even be imported
+    "core/RemoveDecorator",  # mostly @property and @dataclass: the package would not even be imported
     "core/VariableInserter",
     "core/VariableReplacer",
 }
@@ -66,9 +66,9 @@ UNCHANGING = {
 
 
 class Mutant(NamedTuple):
-    """One change: a place of a module, and which operator of cosmic-ray changes it, for the how manieth time."""
+    """One change: a place of a module, the operator of cosmic-ray that changes it, and the number of the occurrence."""
 
-    room: str
+    package: str
     module: str
     operator: str
     occurrence: int
@@ -76,7 +76,7 @@ class Mutant(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a mutant: "killed", "survived" or "time-out" (which counts as noticed), and what was changed."""
+    """The result of a mutant: "killed", "survived" or "time-out" (which counts as noticed), and its difference."""
 
     mutant: Mutant
     fate: str
@@ -84,14 +84,14 @@ class Outcome(NamedTuple):
     seconds: float
 
 
-def modules_of(room: str) -> list[Path]:
-    """The modules of a room, in order."""
-    path = ROOT / ROOMS[room][0]
+def modules_of(package: str) -> list[Path]:
+    """The modules of a package, in order."""
+    path = ROOT / PACKAGES[package][0]
     return sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
 
 
 def unread_spans(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Where a change changes nothing: annotations, which are never evaluated."""
+    """The places where a change has no effect: annotations, which are never evaluated."""
     spans = []
     for node in ast.walk(ast.parse(source)):
         for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
@@ -103,13 +103,14 @@ def unread_spans(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     return spans
 
 
-def places(room: str) -> Iterator[list[Mutant]]:
-    """The places of a room that can be changed, each with its mutants."""
+def places(package: str) -> Iterator[list[Mutant]]:
+    """The places of a package that can be changed, each with its mutants."""
     from cosmic_ray.commands.init import init
     from cosmic_ray.work_db import WorkDB
 
-    for module in modules_of(room):
-        spans = unread_spans(module.read_text(encoding="utf-8"))
+    for module in modules_of(package):
+        source = module.read_text(encoding="utf-8")
+        spans = unread_spans(source)
         found: dict[tuple[int, int], list[Mutant]] = defaultdict(list)
         with tempfile.TemporaryDirectory() as folder:
             database = WorkDB(str(Path(folder) / "session.sqlite"), WorkDB.Mode.create)
@@ -122,20 +123,25 @@ def places(room: str) -> Iterator[list[Mutant]]:
             start = tuple(item.start_pos)
             if item.operator_name in UNCHANGING or any(first <= start < last for first, last in spans):
                 continue
+            if item.operator_name == "core/ExceptionReplacer":
+                # It cannot replace a name with a dot, such as `except (msgspec.DecodeError, ...)`.
+                line = source.splitlines()[start[0] - 1]
+                if not line[start[1] : item.end_pos[1]].isidentifier():
+                    continue
             name = str(module.relative_to(ROOT))
-            found[start].append(Mutant(room, name, item.operator_name, item.occurrence, start[0]))
+            found[start].append(Mutant(package, name, item.operator_name, item.occurrence, start[0]))
         yield from (found[start] for start in sorted(found))
 
 
-def drawn(rooms: Sequence[str], count: int, seed: int) -> list[Mutant]:
-    """So many mutants, each at another place, drawn evenly from all places."""
+def drawn(packages: Sequence[str], count: int, seed: int) -> list[Mutant]:
+    """Draw this number of mutants, each at another place, evenly from all places."""
     chance = random.Random(seed)
-    candidates = [mutants for room in rooms for mutants in places(room)]
+    candidates = [mutants for package in packages for mutants in places(package)]
     return [chance.choice(mutants) for mutants in chance.sample(candidates, min(count, len(candidates)))]
 
 
 def copied_tree(folder: Path) -> Path:
-    """A copy of the tree with all that the tests need, the compiled engine and the recordings included."""
+    """A copy of the tree with everything that the tests need, with the compiled engine and the recordings."""
     copy = folder / ROOT.name
     files = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, check=True, capture_output=True, text=True
@@ -148,11 +154,11 @@ def copied_tree(folder: Path) -> Path:
     return copy
 
 
-def tests_of(room: str, which: Sequence[str], copy: Path, timeout: float | None) -> tuple[str, float]:
-    """Run tests of a room until one fails: "killed", "survived" or "time-out", and the seconds that it took."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *which, ROOMS[room][1]]
+def tests_of(package: str, which: Sequence[str], copy: Path, timeout: float | None) -> tuple[str, float]:
+    """Run tests of a package until one fails: "killed", "survived" or "time-out", and the seconds until then."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *which, PACKAGES[package][1]]
     environment = {**os.environ, "PYTHONPATH": str(copy), "BATPROTOCOL_TEST_PATIENCE": "20"}
-    # What is compiled before anything is changed is kept, and what is changed is not.
+    # Bytecode of the unchanged modules is kept. That of changed modules is not written.
     environment |= {"PYTHONDONTWRITEBYTECODE": "" if timeout is None else "1"}
     began = time.monotonic()
     process = subprocess.Popen(
@@ -181,7 +187,7 @@ def tried(mutant: Mutant, copy: Path, timeouts: dict[Sequence[str], float]) -> O
         lines = difflib.unified_diff(before.splitlines(), (after or "").splitlines(), n=0, lineterm="")
         difference = "\n".join(line for line in lines if line[:2] not in ("--", "++", "@@"))
         for which, timeout in timeouts.items():
-            fate, seconds = tests_of(mutant.room, which, copy, timeout)
+            fate, seconds = tests_of(mutant.package, which, copy, timeout)
             taken += seconds
             if fate != "survived":
                 break
@@ -189,40 +195,43 @@ def tried(mutant: Mutant, copy: Path, timeouts: dict[Sequence[str], float]) -> O
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Draw, try, and tell."""
+    """Draw mutants, try them, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rooms", nargs="+", choices=ROOMS, default=list(ROOMS), help="all unless told otherwise")
+    parser.add_argument("--packages", nargs="+", choices=PACKAGES, default=list(PACKAGES), help="default: all")
+    parser.add_argument("--rooms", nargs="+", choices=PACKAGES, dest="packages", help=argparse.SUPPRESS)  # its old name
     parser.add_argument("--mutants", type=int, default=200, metavar="N", help="how many (default: 200)")
     parser.add_argument("--seed", type=int, default=0, help="which ones (default: 0)")
     parser.add_argument("--only", nargs="+", type=int, metavar="N", help="of these, only those with these numbers")
-    parser.add_argument("--whole", action="store_true", help="give what the quick tests let pass to all of the room")
+    parser.add_argument(
+        "--whole", action="store_true", help="run all tests of a package on what the quick ones do not notice"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="how many at once")
     options = parser.parse_args(arguments)
-    chosen = dict(enumerate(drawn(options.rooms, options.mutants, options.seed), 1))
+    chosen = dict(enumerate(drawn(options.packages, options.mutants, options.seed), 1))
     if options.only:
         chosen = {number: chosen[number] for number in options.only}
-    rooms = [room for room in options.rooms if any(mutant.room == room for mutant in chosen.values())]
+    packages = [name for name in options.packages if any(mutant.package == name for mutant in chosen.values())]
     outcomes = []
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
         copies: SimpleQueue[Path] = SimpleQueue()
         for number in range(options.jobs):
             copies.put(copied_tree(Path(folder) / str(number)))
         timeouts: dict[str, dict[Sequence[str], float]] = defaultdict(dict)
-        for room, which in itertools.product(rooms, (QUICK, WHOLE) if options.whole else (QUICK,)):
+        for package, which in itertools.product(packages, (QUICK, WHOLE) if options.whole else (QUICK,)):
             for _ in range(options.jobs):
                 copy = copies.get()
-                fate, usual = tests_of(room, which, copy, None)
+                fate, usual = tests_of(package, which, copy, None)
                 copies.put(copy)
-            timeouts[room][which] = 3 * usual + 20
-            print(f"{room}: its {'quick ' * (which == QUICK)}tests take {usual:.0f} s", flush=True)
+            timeouts[package][which] = 3 * usual + 20
+            print(f"{package}: its {'quick ' * (which == QUICK)}tests take {usual:.0f} s", flush=True)
             if fate != "survived":
-                print(f"the tests in {ROOMS[room][1]} fail before anything is changed", file=sys.stderr)
+                print(f"the tests in {PACKAGES[package][1]} fail before anything is changed", file=sys.stderr)
                 return 2
 
         def work(mutant: Mutant) -> Outcome:
             copy = copies.get()
             try:
-                return tried(mutant, copy, timeouts[mutant.room])
+                return tried(mutant, copy, timeouts[mutant.package])
             finally:
                 copies.put(copy)
 
@@ -233,10 +242,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{number:3} {outcome.fate:9} {outcome.seconds:5.1f} s {place} {operator}", flush=True)
             if outcome.fate == "survived":
                 print(outcome.difference, flush=True)
-    for room in rooms:
-        own = [outcome for outcome in outcomes if outcome.mutant.room == room]
+    for package in packages:
+        own = [outcome for outcome in outcomes if outcome.mutant.package == package]
         noticed = sum(outcome.fate != "survived" for outcome in own)
-        print(f"{room}: {noticed} of {len(own)} noticed")
+        print(f"{package}: {noticed} of {len(own)} noticed")
     noticed = sum(outcome.fate != "survived" for outcome in outcomes)
     print(f"{noticed} of {len(outcomes)} noticed ({noticed / max(1, len(outcomes)):.1%})")
     return 0

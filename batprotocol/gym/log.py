@@ -16,6 +16,7 @@ import numpy.typing as npt
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile, Job
 from batprotocol.policies import Order, PolicyNameError, State, WaitingJob, named
+from batprotocol.policies.jobs import per_second
 from batprotocol.simulator import Workload, named_workload
 from batprotocol.simulator.inputs.machines import natural_order
 
@@ -89,7 +90,7 @@ class Log:
             resolution = _WHOLE if _are_whole(submitted, finite, lasts[~np.isnan(lasts)]) else _FINE
         self.resolution = resolution
         self._clock = State(resolution=resolution)
-        self.per_second = round(1 / resolution) if resolution < 0.5 else 1 / resolution
+        self.per_second = per_second(resolution)
         self.is_whole = resolution == _WHOLE and _are_whole(lasts)
         rounded = np.array([self.rounded(time) for time in submitted.tolist()], np.float64)
         order = _in_order(rounded, names)

@@ -117,7 +117,11 @@ class State:
         if not resolution or not abs(time) < _EXACT * resolution:
             return time
         # Dividing by 1000 gives the float that is nearest to the decimal fraction, multiplying by 0.001 another one.
-        return round(time / resolution) * resolution if resolution >= 1 else round(time / resolution) / _per(resolution)
+        return (
+            round(time / resolution) * resolution
+            if resolution >= 1
+            else round(time / resolution) / per_second(resolution)
+        )
 
     def move(self, job: RunningJob, end: float) -> None:
         """Change the expected end of a running job."""
@@ -126,9 +130,10 @@ class State:
         self.endings.add(job.ending)
 
 
-def _per(resolution: float) -> float:
-    """How often the resolution fits into a second."""
-    return round(1 / resolution) if resolution < 0.5 else 1 / resolution
+def per_second(resolution: float) -> float:
+    """The number of resolution steps in a second, which need not be whole: 1000 for 0.001, and 1 / 0.3 for 0.3."""
+    whole = round(1 / resolution)
+    return whole if math.isclose(whole * resolution, 1.0) else 1 / resolution
 
 
 def user_of(job: Job) -> str | int | None:

@@ -214,6 +214,8 @@ def test_the_clock_is_rounded_to_the_resolution() -> None:
     assert [state.rounded(time) for time in (0.24, 0.26, 1.75, 1e300)] == [0.0, 0.5, 2.0, 1e300]
     assert State(resolution=0.001).rounded(1.2344999) == 1.234
     assert State(resolution=10.0).rounded(26.0) == 30.0
+    assert State(resolution=0.3).rounded(1000.0) == pytest.approx(999.9)  # a second is no whole number of steps
+    assert State(resolution=0.7).rounded(1000.0) == pytest.approx(1000.3)
     assert State().rounded(1.23456789) == 1.23456789
 
 
