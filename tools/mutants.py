@@ -55,7 +55,8 @@ WHOLE = ()
 """Which tests of the room: what is quick, and all but what takes minutes."""
 
 MEMORY = 6 << 30
-"""The bytes that the tests of a mutant may take, as a changed loop can go on and on."""
+"""The bytes that the tests of a mutant may take, as a changed loop can go on and on. It is not the addresses that
+are bounded, of which a browser reserves far more than it takes."""
 
 UNCHANGING = {
     "core/RemoveDecorator",  # mostly @property and @dataclass: the room would not even be imported
@@ -159,7 +160,7 @@ def tests_of(room: str, which: Sequence[str], copy: Path, timeout: float | None)
         command, cwd=copy, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
     if sys.platform == "linux":
-        resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.prlimit(process.pid, resource.RLIMIT_DATA, (MEMORY, MEMORY))
     try:
         fate = "killed" if process.wait(timeout) else "survived"
     except subprocess.TimeoutExpired:
