@@ -129,7 +129,7 @@ def test_known_bytes(record: Record, size: int, digest: str) -> None:
 
 
 def test_the_bytes_of_a_small_message() -> None:
-    assert CODEC.encode({"flag": True}).hex(" ", 4) == "10000000 00000000 06000500 00000400 08000000 01000000"
+    assert CODEC.encode({"flag": True}).hex(" ", 4) == "10000000 00000000 06000500 04000000 08000000 01000000"
     assert CODEC.encode({}).hex(" ", 4) == "0c000000 00000000 04000400 04000000"
 
 
