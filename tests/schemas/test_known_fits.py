@@ -46,6 +46,7 @@ def reason(written: Schema, read: Schema, **record: Any) -> str:
 
 MORE = "enum E: int8\n  A = 0\n  B = 1\n"
 WRITTEN = "enum E: int8\n  A = 0\n  B = 1\n  C = 2\n"
+NO_FIELD = "the R here has a field number 1, which this schema does not have"
 FOREIGN = "the R here has bytes that belong to no field of this schema"
 
 
@@ -102,13 +103,13 @@ T, TU = "table T\n  x: {}\n", "table T\n  x: {}\nunion U\n  T\n"
             AB,
             schema_of("a: int32"),
             {"b": 3},
-            "byte 8: the R here has a field number 1, which this schema does not have",
+            f"byte 8: {NO_FIELD}",
         ),
         (
             AB,
             schema_of("a: int32"),
             {"a": 1, "b": 3},
-            "byte 4: the R here has a field number 1, which this schema does not have",
+            f"byte 4: {NO_FIELD}",
         ),
         (schema_of("a: int32", "b: int64"), AB, {"a": 1, "b": 2**40}, f"byte 20: {FOREIGN}"),
         (schema_of("a: int64", "b: int32"), AB, {"a": 2**40, "b": 1}, f"byte 20: {FOREIGN}"),
@@ -118,7 +119,7 @@ T, TU = "table T\n  x: {}\n", "table T\n  x: {}\nunion U\n  T\n"
             schema_of("a: int8", "b: int8"),
             schema_of("a: int8", "b: int16"),
             {"a": 2, "b": 1},
-            "b, byte 21: a int16 of 2 bytes does not lie so",
+            "b, byte 21: an int16 of 2 bytes does not lie so",
         ),
         (
             schema_of("r: R", "a: int8"),
@@ -164,7 +165,7 @@ def test_bytes_that_nobody_needs_are_zero() -> None:
     struct.pack_into("<H", data, vtable + 2, 6)
     assert misfit(bytes(data), schema) == f"byte 24: {FOREIGN}"
     struct.pack_into("<HHH", data, vtable, 6, 8, 2)  # the field lies over the offset of the vtable
-    assert misfit(bytes(data), schema) == "a, byte 18: a int32 of 4 bytes does not lie so"
+    assert misfit(bytes(data), schema) == "a, byte 18: an int32 of 4 bytes does not lie so"
 
 
 # Messages
@@ -260,7 +261,7 @@ def test_the_verdicts_on_several_messages() -> None:
     fitting = Fitting(schemas)
     assert fitting.verdicts == Verdicts(("small", "wide", "text"), {})
     fitting.feed(Codec(wide).encode({"a": 1, "b": 2}))
-    said = "byte 4: the R here has a field number 1, which this schema does not have"
+    said = f"byte 4: {NO_FIELD}"
     assert fitting.verdicts.fits == ("wide",)
     assert list(fitting.verdicts.misfits) == ["small", "text"]
     assert fitting.verdicts.misfits["small"] == said
@@ -305,8 +306,9 @@ def test_what_is_no_schema_is_refused(tmp_path: Path) -> None:
     known = f"No such file or directory; known ages are {', '.join(AGES)}"
     assert refusal("2020-01") == known
     assert refusal("2020.01") == "No such file or directory"
-    with pytest.raises(InputError, match="there is no age 2020-01: use 2021-10, 2022-01, .* 2026-06, or a file"):
+    with pytest.raises(InputError) as refused:
         age("2020-01")
+    assert str(refused.value) == f"there is no age 2020-01: use {', '.join(AGES)}, or a file"
     assert list(ages()) == list(AGES)
     assert [read_schema(name) for name in AGES] == list(ages().values())
     path.write_text(described(age("2021-10"), age(TODAY)))
