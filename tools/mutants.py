@@ -55,7 +55,8 @@ WHOLE = ()
 """The options for the quick tests of a package, and for all tests except those that take minutes."""
 
 MEMORY = 6 << 30
-"""The bytes that the tests of a mutant may take, as a changed loop can go on and on."""
+"""The bytes that the tests of a mutant may take, as a changed loop can go on and on. It is not the addresses that
+are bounded, of which a browser reserves far more than it takes."""
 
 UNCHANGING = {
     "core/RemoveDecorator",  # mostly @property and @dataclass: the package would not even be imported
@@ -165,7 +166,7 @@ def tests_of(package: str, which: Sequence[str], copy: Path, timeout: float | No
         command, cwd=copy, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
     if sys.platform == "linux":
-        resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.prlimit(process.pid, resource.RLIMIT_DATA, (MEMORY, MEMORY))
     try:
         fate = "killed" if process.wait(timeout) else "survived"
     except subprocess.TimeoutExpired:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any, Final, NamedTuple
 
-from batprotocol.errors import DecodeError
+from batprotocol.errors import DecodeError, an
 from batprotocol.model import BATSIM_TO_EDC, Direction
 from batprotocol.reflection import Field, Schema, Type
 from batprotocol.schemas.codec import Record
@@ -156,7 +156,7 @@ class _Exact(Reader):
         """The number of bytes of a field in its table. Places that no writer uses are refused."""
         layout = self.layout(field.type)
         if place % layout.size:
-            self.fail(f"a {self.schema.kind_of(field.type)} of {layout.size} bytes does not lie so", place)
+            self.fail(f"{an(self.schema.kind_of(field.type))} of {layout.size} bytes does not lie so", place)
         self.need(place, layout.size, f"the field {field.name}")  # other readers do not read deprecated fields
         self.likely(field.type, layout.unpack_from(self.data, place)[0], place)
         return layout.size
