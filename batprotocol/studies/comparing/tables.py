@@ -355,7 +355,7 @@ def table(
 
 
 def _labels(rows: Iterable[ResultRow], axes: Mapping[str, list[str]], axis: str) -> list[str]:
-    """What there is on an axis; and what rows have that are not on it."""
+    """The values of an axis, and `-` if some rows are not on it."""
     absent = any(axis not in row.axes for row in rows) and ABSENT not in axes[axis]
     return [*axes[axis], *([ABSENT] if absent else [])]
 

@@ -1,0 +1,490 @@
+"""Tables of a few fixed results in all forms: each word and each digit as it was once checked by hand."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from batprotocol.errors import InputError
+from batprotocol.simulator import METRICS, Metric
+from batprotocol.studies.comparing import PlainRow, Table, holm, interval, table
+from batprotocol.studies.comparing.bootstrap import means_of, p_value
+from batprotocol.studies.comparing.captions import draws_sentence, notes_of, pooled_sentence, runs_sentence
+from batprotocol.studies.comparing.cells import DRAWS, draws_of
+from batprotocol.studies.comparing.digits import cell_decimals, decimals_for, number, signed
+from batprotocol.studies.comparing.formats import Entry, Grid, as_csv, as_html, as_json, as_latex, as_markdown, as_text
+from batprotocol.studies.comparing.rows import label, select_one, value_of
+from batprotocol.studies.comparing.units import in_unit, usual_unit
+
+WITHOUT_ENGINE = True
+
+WAITS = {
+    "fcfs": (20.0, 24.0, 31.0, 22.0),
+    "easy": (11.0, 13.0, 12.5, 12.0),
+    "my_a&b.py:SAF": (19.0, 26.0, 32.0, 21.0),
+}
+
+
+def results() -> list[PlainRow]:
+    """Three schedulers at two loads with four seeds. The run of easy at load 0.5 with seed 1 has failed."""
+    found = [
+        PlainRow(
+            {"scheduler": name, "load": load, "seed": seed},
+            {"mean_waiting_time": wait * (1 + load), "utilisation": wait / 40, "consumed_joules": wait * 1e6},
+        )
+        for name, waits in WAITS.items()
+        for load in (0.5, 1.0)
+        for seed, wait in enumerate(waits)
+    ]
+    found[9] = PlainRow(found[9].axes)
+    return found
+
+
+def means() -> Table:
+    return table(results(), columns="load", metric="mean_waiting_time", resamples=500)
+
+
+def differences() -> Table:
+    metrics = ["mean_waiting_time", "utilisation", "consumed_joules"]
+    return table(results(), metric=metrics, baseline="fcfs", correction="holm", resamples=500)
+
+
+OF_MEANS = (
+    "mean waiting time [s]: means over 3 to 4 seeds, with 95% bootstrap intervals; bold: better than each other row, "
+    "by more than chance; 4 comparisons, not corrected for their number; n: the number of runs, where some are missing"
+)
+OF_DIFFERENCES = (
+    "paired differences to fcfs over 4 seeds, each the mean over 2 loads, with 95% bootstrap intervals; n.s.: may be "
+    "chance; 6 comparisons, corrected by Holm; n: the number of runs, where some are missing"
+)
+ROUGH = "intervals of 3 to 5 draws are rough: use 10 or more"
+
+
+def test_means_as_text() -> None:
+    assert str(means()).splitlines() == [
+        r"scheduler \ load                      0.5                            1",
+        r"fcfs                  36.4 [25, 57] (n=4)          48.5 [33, 75] (n=4)",
+        r"easy              17.8 [14.9, 20.6] (n=3)  **24.2 [20.6, 27.0] (n=4)**",
+        r"my_a&b.py:SAF         36.8 [23, 72] (n=4)          49.0 [31, 95] (n=4)",
+        OF_MEANS,
+        ROUGH,
+    ]
+    assert repr(means()) == "<Table of mean_waiting_time: 3 x 2 means>"
+
+
+def test_differences_as_text() -> None:
+    assert str(differences()).splitlines() == [
+        "scheduler              mean waiting time [s]                       utilisation                 energy [MJ]",
+        "fcfs (baseline)                42.4 [29, 66]                0.606 [0.42, 0.94]               24.2 [17, 38]",
+        "easy             -21.9 [-63, -10] n.s. (n=7)  -0.303 [-0.82, -0.13] n.s. (n=7)  -12.1 [-33, -5] n.s. (n=7)",
+        "my_a&b.py:SAF       +0.438 [-5.2, +4.6] n.s.       +0.0063 [-0.07, +0.07] n.s.    +0.250 [-3.0, +2.6] n.s.",
+        OF_DIFFERENCES,
+        ROUGH,
+    ]
+    assert repr(differences()) == (
+        "<Table of mean_waiting_time, utilisation, consumed_joules: 3 x 3 differences to fcfs>"
+    )
+
+
+def test_markdown() -> None:
+    assert means().markdown().splitlines() == [
+        r"| scheduler \\ load | 0.5 | 1 |",
+        "| --- | ---: | ---: |",
+        r"| fcfs | 36.4 \[25, 57\] (n=4) | 48.5 \[33, 75\] (n=4) |",
+        r"| easy | 17.8 \[14.9, 20.6\] (n=3) | **24.2 \[20.6, 27.0\] (n=4)** |",
+        r"| my\_a&b.py:SAF | 36.8 \[23, 72\] (n=4) | 49.0 \[31, 95\] (n=4) |",
+        "",
+        OF_MEANS.replace("[s]", r"\[s\]"),
+        "",
+        ROUGH,
+    ]
+
+
+def test_latex() -> None:
+    assert means().latex().splitlines() == [
+        f"% {OF_MEANS}",
+        f"% {ROUGH}",
+        r"% needs \usepackage{booktabs}",
+        r"\begin{tabular}{lrr}",
+        r"\toprule",
+        r"scheduler \textbackslash{} load & 0.5 & 1 \\",
+        r"\midrule",
+        r"fcfs & 36.4 [25, 57] (n=4) & 48.5 [33, 75] (n=4) \\",
+        r"easy & 17.8 [14.9, 20.6] (n=3) & \textbf{24.2 [20.6, 27.0] (n=4)} \\",
+        r"my\_a\&b.py:SAF & 36.8 [23, 72] (n=4) & 49.0 [31, 95] (n=4) \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    line = differences().latex().splitlines()[8]
+    assert line.startswith(r"easy & $-$21.9 [$-$63, $-$10] n.s. (n=7) & $-$0.303 [$-$0.82, $-$0.13] n.s. (n=7) & ")
+
+
+def test_notebooks() -> None:
+    left, right = '<{} style="text-align: left">', '<{} style="text-align: right">'
+    text = means()._repr_html_()
+    assert text.startswith(f'<table><caption style="caption-side: bottom">{OF_MEANS}<br>{ROUGH}</caption><thead><tr>')
+    head = (
+        left.format("th") + r"scheduler \ load</th>" + right.format("th") + "0.5</th>" + right.format("th") + "1</th>"
+    )
+    assert f"<thead><tr>{head}</tr></thead><tbody><tr>" in text
+    assert left.format("td") + "my_a&amp;b.py:SAF</td>" + right.format("td") + "36.8 [23, 72] (n=4)</td>" in text
+    assert right.format("td") + "<b>24.2 [20.6, 27.0] (n=4)</b></td></tr>" in text
+    assert text.endswith("</td></tr></tbody></table>")
+
+
+def test_csv_has_all_digits() -> None:
+    head, *lines = means().csv().splitlines()
+    assert head == "scheduler,load,metric,mean,low,high,draws,count,missing,best"
+    cells = [line.split(",") for line in lines]
+    assert [[*each[:4], *each[6:]] for each in cells] == [
+        ["fcfs", "0.5", "mean_waiting_time", "36.375", "4", "4", "0", "false"],
+        ["fcfs", "1", "mean_waiting_time", "48.5", "4", "4", "0", "false"],
+        ["easy", "0.5", "mean_waiting_time", "17.75", "3", "3", "1", "false"],
+        ["easy", "1", "mean_waiting_time", "24.25", "4", "4", "0", "true"],
+        ["my_a&b.py:SAF", "0.5", "mean_waiting_time", "36.75", "4", "4", "0", "false"],
+        ["my_a&b.py:SAF", "1", "mean_waiting_time", "49.0", "4", "4", "0", "false"],
+    ]
+    assert [float(end) for each in cells[:3] for end in each[4:6]] == pytest.approx(
+        [24.948898643783913, 56.58568231622823, 33.26519819171188, 75.44757642163765, 14.904062724802431, 20.5959372752]
+    )
+
+
+def test_records_of_differences() -> None:
+    found = json.loads(differences().json())
+    cells = found.pop("cells")
+    assert found == {
+        "rows": "scheduler",
+        "columns": None,
+        "metrics": ["mean_waiting_time", "utilisation", "consumed_joules"],
+        "baseline": "fcfs",
+        "confidence": 0.95,
+        "over": {"load": 2, "seed": 4},
+        "draws": ["seed"],
+        "comparisons": 6,
+        "correction": "holm",
+        "caption": f"{OF_DIFFERENCES}\n{ROUGH}",
+    }
+    assert cells[3] == {
+        "scheduler": "easy",
+        "metric": "mean_waiting_time",
+        "mean": -21.90625,
+        "low": pytest.approx(-63.19812319782004),
+        "high": pytest.approx(-10.037034708690088),
+        "draws": 4,
+        "count": 7,
+        "missing": 1,
+        "best": False,
+        "baseline": "fcfs",
+        "has_zero": False,
+        "p": pytest.approx(0.05906658503931439),
+    }
+    assert [(cell["has_zero"], cell["p"]) for cell in (cells[0], cells[8])] == [(None, None), (True, 1.0)]
+
+
+def test_without_a_correction_the_difference_is_no_chance() -> None:
+    found = table(results(), metric="mean_waiting_time", baseline="fcfs", resamples=500)
+    assert [(cell.best, cell.is_baseline) for (cell,) in found.cells] == [(False, True), (True, False), (False, False)]
+    assert found.cells[1][0].p == pytest.approx(0.05906658503931439 / 6)
+    assert "bold: better than fcfs, by more than chance; 2 comparisons, not corrected for their number" in found.caption
+
+
+def test_more_can_be_better() -> None:
+    rows = [PlainRow(row.axes, {"utilisation": row.metrics.get("utilisation", 0.3)}) for row in results()]
+    found = table(rows, metric="utilisation", baseline="easy", resamples=500)
+    assert [cell.best for (cell,) in found.cells] == [True, False, True]
+    assert not any(cell.best for (cell,) in table(rows, metric="utilisation", resamples=500).cells)
+
+
+def test_metrics_of_this_library_are_never_below_0_and_differences_are() -> None:
+    values = (0.0, 0.0, 0.1, 9.0)
+    rows = [PlainRow({"scheduler": "a", "seed": seed}, {"makespan": x, "own": x}) for seed, x in enumerate(values)]
+    assert table(rows, metric="makespan").cells[0][0].low == 0.0
+    low = table(rows, metric=Metric("own", "own", "", "", "", None, "own")).cells[0][0].low
+    assert low is not None
+    assert low < 0
+
+
+# Numbers
+
+
+def test_intervals_and_p_values_for_a_fixed_seed() -> None:
+    values = [3.0, 1.0, 4.0, 1.5, 9.0]
+    assert interval(values, resamples=500) == pytest.approx((-0.26555680090963296, 11.813199122417753))
+    assert interval(values) == pytest.approx((-0.26555680090963296, 11.86333265278341))
+    assert interval(values, resamples=500, method="bca") == pytest.approx((1.9, 7.4))
+    assert interval(values, resamples=500, confidence=0.8, seed=3) == pytest.approx((1.51014342552304, 7.805956949873))
+    assert p_value(values, resamples=500) == pytest.approx(0.06065078045187677)
+    for sign in (1, -1):
+        moved = [sign * each for each in (3.0, -1.0, 4.0, -1.5, 2.0)]
+        assert p_value(moved, resamples=500) == pytest.approx(0.29924777735126407)
+    assert means_of(values, resamples=5) == pytest.approx([2.9, 3.4, 3.4, 3.9, 7.4])
+    assert (p_value([1.0, 2.0]), p_value([0.0] * 3), p_value([2.0] * 3)) == (None, 1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([0.01, 0.04, None, 0.03], [0.03, 0.06, None, 0.06]),
+        ([0.5, 0.5, 0.001], [1.0, 1.0, 0.003]),
+        ([0.02], [0.02]),
+        ([0.04, 0.01, 0.02], [0.04, 0.03, 0.04]),
+        ([], []),
+        ([None], [None]),
+    ],
+)
+def test_holm(given: list[float | None], expected: list[float | None]) -> None:
+    assert holm(given) == [None if each is None else pytest.approx(each) for each in expected]
+
+
+@pytest.mark.parametrize(
+    ("mean", "width", "decimals"),
+    [
+        (5.02, 1.0, (2, 1)),
+        (44.1, 12.0, (1, 0)),
+        (235.82, 150.0, (0, 0)),
+        (53.64, None, (2, 2)),
+        (0.0034, 12.0, (2, 0)),
+        (7.0, None, (0, 0)),
+        (7.5, None, (3, 3)),
+        (0.0, 0.5, (2, 2)),
+        (0.000012, 0.000004, (7, 7)),
+        (1e-12, None, (8, 8)),
+        (5.0, 1e-12, (0, 0)),
+        (12345.6, None, (0, 0)),
+        (1.5, float("inf"), (3, 3)),
+    ],
+)
+def test_decimals_of_cells(mean: float, width: float | None, decimals: tuple[int, int]) -> None:
+    assert cell_decimals(mean, width) == decimals
+
+
+@pytest.mark.parametrize(
+    ("widths", "values", "decimals"),
+    [
+        ([12.0, 9.0, 15.0], [235.82], 0),
+        ([0.004], [0.85], 4),
+        ([37.0, 11.0, 0.6], [39.0, 12.0, 3.0], 1),
+        ([], [53.64], 2),
+        ([], [250, 3], 0),
+        ([], [0.0, 0.25], 4),
+        ([1e-12], [5.5], 3),
+        ([], [1e-11, 2e-11], 8),
+        ([], [], 0),
+    ],
+)
+def test_decimals_of_columns(widths: list[float], values: list[float], decimals: int) -> None:
+    assert decimals_for(widths, values) == decimals
+
+
+def test_numbers() -> None:
+    assert [number(value, 2) for value in (1.005, -0.001, -0.01, 1e15, 999999999999999.0, float("nan"), -5)] == [
+        *("1.00", "0.00", "-0.01", "1e+15", "999999999999999.00", "nan", "-5.00")
+    ]
+    assert [signed(value, 1) for value in (1.25, -3.0, 0.0, 0.01, -0.01, 10.0)] == [
+        *("+1.2", "-3.0", "0.0", "0.0", "0.0", "+10.0")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("joules", "name", "divisor"),
+    [
+        (2e12, "TJ", 1e12),
+        (1e12, "TJ", 1e12),
+        (9.9e11, "GJ", 1e9),
+        (1e9, "GJ", 1e9),
+        (1e6, "MJ", 1e6),
+        (1e3, "kJ", 1e3),
+        (999.0, "J", 1.0),
+        (-5e6, "MJ", 1e6),
+    ],
+)
+def test_joules_have_a_prefix(joules: float, name: str, divisor: float) -> None:
+    metric, found = usual_unit(METRICS["consumed_joules"], [joules, None, 0.5])
+    assert (metric.unit, found) == (name, divisor)
+
+
+def test_units() -> None:
+    sizes = {"Wh": 3600.0, "kWh": 3.6e6, "MWh": 3.6e9, "GWh": 3.6e12, "J": 1.0, "kJ": 1e3, "MJ": 1e6, "TJ": 1e12}
+    assert {unit: in_unit(METRICS["consumed_joules"], unit)[1] for unit in sizes} == sizes
+    times = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+    assert {unit: in_unit(METRICS["makespan"], unit)[1] for unit in times} == times
+    assert usual_unit(METRICS["makespan"], [1e9]) == (METRICS["makespan"], 1.0)
+    assert usual_unit(METRICS["consumed_joules"], [])[1] == 1.0
+    with pytest.raises(InputError) as refused:
+        in_unit(METRICS["utilisation"], "h")
+    assert str(refused.value) == "utilisation cannot be shown in 'h': it has one unit only; leave out the unit"
+    text = str(table(results(), columns="load", metric="mean_waiting_time", unit="min", resamples=500))
+    assert text.splitlines()[1].split() == [
+        "fcfs",
+        "0.606",
+        "[0.42,",
+        "0.94]",
+        "(n=4)",
+        "0.808",
+        "[0.55,",
+        "1.26]",
+        "(n=4)",
+    ]
+
+
+# Forms
+
+GRID = Grid(
+    ["a|b", "x", "y"],
+    [[Entry("one\n"), Entry("-1", True), Entry("")], [Entry("", True), Entry("22.5"), Entry("<3>")]],
+    "first\nsecond",
+)
+
+
+def test_forms_of_any_grid() -> None:
+    assert as_text(GRID).splitlines() == [
+        r"a|b         x    y",
+        r"one\n  **-1**     ",
+        r"****     22.5  <3>",
+        "first",
+        "second",
+    ]
+    assert as_markdown(GRID).splitlines() == [
+        r"| a\|b | x | y |",
+        "| --- | ---: | ---: |",
+        "| one | **-1** |  |",
+        r"| **** | 22.5 | \<3\> |",
+        "",
+        "first",
+        "",
+        "second",
+    ]
+    assert as_latex(GRID).splitlines()[3:] == [
+        r"\begin{tabular}{lrr}",
+        r"\toprule",
+        r"a|b & x & y \\",
+        r"\midrule",
+        r"one\textbackslash{}n & \textbf{$-$1} &  \\",
+        r"\textbf{} & 22.5 & \textless{}3\textgreater{} \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    assert as_html(Grid(["", ""], [[Entry("<"), Entry("2", True)]])) == (
+        '<table><tbody><tr><td style="text-align: left">&lt;</td><td style="text-align: right"><b>2</b></td></tr>'
+        "</tbody></table>"
+    )
+    words = Grid(["k", "kind", "n"], [[Entry("ab"), Entry("c"), Entry("1")]], texts=2)
+    assert as_text(words) == "k   kind  n\nab  c     1"
+    assert as_latex(words).splitlines()[0] == r"\begin{tabular}{llr}"
+    assert as_markdown(words).splitlines()[1] == "| --- | --- | ---: |"
+    assert as_text(Grid(["k", "long"], [[Entry("a"), Entry("b")]], texts=2)) == "k  long\na  b"
+
+
+def test_records_in_both_forms() -> None:
+    records: list[dict[str, Any]] = [{"a": None, "b": True}, {"a": 1.5, "c": "x,y"}]
+    assert as_csv(records) == 'a,b,c\n,true,\n1.5,,"x,y"\n'
+    assert json.loads(as_json([{"a": float("nan"), "b": (1, float("inf"), 2.5)}, "é"])) == [
+        {"a": None, "b": [1, None, 2.5]},
+        "é",
+    ]
+    assert as_json({"é": 1}) == '{\n  "é": 1\n}'
+
+
+# Captions
+
+
+def test_notes() -> None:
+    rows = [PlainRow({"scheduler": "a", "workload": each}, {"makespan": 1.0}) for each in ("x", "y")]
+    alone = "n = 1: one draw a cell has no interval, and no row is the best; repeat with several seeds"
+    few = "cells with fewer than 3 draws have no interval"
+    assert notes_of(rows, ("seed",), [1, 1]) == [alone]
+    assert notes_of(rows, ("seed",), [2, 0]) == [few]
+    assert notes_of(rows, ("seed",), [2, 3]) == [few, ROUGH]
+    assert notes_of(rows, ("seed",), [5, 12]) == [ROUGH]
+    assert notes_of(rows, ("seed",), [6]) == notes_of(rows, ("seed",), []) == notes_of(rows, ("seed",), [0]) == []
+
+
+def test_warnings_of_what_is_not_steady() -> None:
+    def rows(*pairs: tuple[float, float]) -> list[PlainRow]:
+        return [PlainRow({}, {"offered_load": load, "waiting_at_end": share, "nb_jobs": 100}) for load, share in pairs]
+
+    end = ": nothing is steady there, and results depend on the length of the workload"
+    waiting = "in 2 of 2 runs more than 10% of the jobs wait at the end"
+    assert notes_of(rows((1.0, 0.1), (0.5, 0.0)), (), []) == []
+    assert notes_of(rows((1.234567, 0.0), (0.5, 0.0), (1.1, 0.0)), (), []) == [
+        f"in 2 of 3 runs the offered load is above 1 (up to 1.23){end}"
+    ]
+    assert notes_of(rows((1.5, 0.3), (0.5, 0.2)), (), []) == [
+        f"in 1 of 2 runs the offered load is above 1 (up to 1.5); {waiting}{end}"
+    ]
+    assert notes_of([PlainRow({}, {"makespan": 1.0}), *rows((2.0, 0.0))], (), []) == [
+        f"in 1 of 1 runs the offered load is above 1 (up to 2){end}"
+    ]
+
+
+def test_sentences() -> None:
+    rows = [PlainRow({"workload": each}, {"makespan": 1.0}) for each in ("x", "y")]
+    assert draws_sentence(rows, (), [1]) == "single runs"
+    assert draws_sentence(rows, ("jobs",), [4, 4]) == "4 windows of 2 logs"
+    assert draws_sentence(rows[:1], ("time",), [4, 1, 0]) == "1 to 4 windows of one log"
+    assert draws_sentence(rows, ("seed",), [1]) == "1 seed"
+    assert draws_sentence(rows, ("seed",), [1234]) == "1,234 seeds"
+    assert draws_sentence(rows, ("seed",), []) == "0 seeds"
+    assert pooled_sentence({}) == ""
+    assert pooled_sentence({"load": 3, "off": 2}) == ", each the mean over 3 loads x 2 values of off"
+    axes = {"scheduler": ["a", "b"], "load": ["1", "2"], "seed": ["0"], "depth": ["1", "2", "3"]}
+    assert runs_sentence(axes, ("scheduler", None)) == "runs of 2 loads x 3 values of depth"
+    assert runs_sentence(axes, ("scheduler", "load", "depth")) == ""
+
+
+# Axes
+
+
+@pytest.mark.parametrize(
+    ("axes", "taken", "expected"),
+    [
+        ({"seed": ["0", "1"], "jobs": ["0-99", "100-199"]}, ["scheduler"], ("jobs",)),
+        ({"seed": ["0", "1"], "jobs": ["100", "1000"]}, ["scheduler"], ("seed",)),
+        ({"seed": ["0"], "jobs": ["0-99"]}, [], ("seed",)),
+        ({"seed": ["0"], "jobs": ["0-99", "50-199"]}, [], ("seed",)),
+        ({"seed": ["0"], "time": ["100-", "0-100"]}, [], ("time",)),
+        ({"seed": ["0"], "time": ["0-", "100-200"]}, [], ("seed",)),
+        ({"seed": ["0"], "time": ["0-9", "1.2.3-20"]}, [], ("seed",)),
+        ({"seed": ["0"], "time": ["0-9", "10-19"]}, ["time"], ("seed",)),
+        ({"seed": ["0"], "time": ["0-9", "10-19"]}, ["seed", "time"], ()),
+        ({"jobs": ["0-9", "10-19"], "time": ["0-9", "9-19"]}, [None], ("jobs", "time")),
+        ({"load": ["0.5"]}, [], ()),
+    ],
+)
+def test_draws(axes: dict[str, list[str]], taken: list[str | None], expected: tuple[str, ...]) -> None:
+    assert draws_of(axes, DRAWS, taken) == expected
+
+
+def test_labels_and_values() -> None:
+    assert [label(each) for each in (1.0, 0.1, 1 / 3, None, True, "x", 7)] == [
+        *("1", "0.1", "0.3333333333", "-", "True", "x", "7")
+    ]
+    axes = {"scheduler": ["my.py:EASY", "fcfs", "a.py:Same", "b.py:Same"], "load": ["0.5", "1"]}
+    assert value_of(axes, "scheduler", "FCFS") == "fcfs"
+    assert value_of(axes, "scheduler", "easy") == "my.py:EASY"
+    assert value_of(axes, "load", "1.0") == "1"
+    assert value_of(axes, "load", None) == "-"
+    for given, message in (
+        ("same", "there is no scheduler 'same'; there are my.py:EASY, fcfs, a.py:Same, b.py:Same"),
+        ("fcf", "there is no scheduler 'fcf'; there is fcfs"),
+    ):
+        with pytest.raises(InputError) as refused:
+            value_of(axes, "scheduler", given)
+        assert str(refused.value) == message
+
+
+def test_one_row() -> None:
+    rows = results()
+    assert select_one(rows, {"scheduler": ["easy"], "load": [1], "seed": ["2"]}).metrics["mean_waiting_time"] == 25.0
+    for where, message in (
+        ({"scheduler": ["easy"], "load": [1]}, "there are 4 runs with scheduler=easy load=1: give the seed, too"),
+        ({"seed": [2]}, "there are 6 runs with seed=2: give the scheduler and the load, too"),
+        ({}, "there are 24 runs: give the scheduler and the load and the seed, too"),
+    ):
+        with pytest.raises(InputError) as refused:
+            select_one(rows, where)  # type: ignore[arg-type]
+        assert str(refused.value) == message
+    with pytest.raises(InputError, match=r"^there are no runs$"):
+        select_one([], {})

@@ -1,0 +1,557 @@
+"""Descriptions of studies: each key with its values, the names of runs, and the words of Batsim's command lines."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import math
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from batprotocol.edc.embedded.options import library
+from batprotocol.edc.loading import LoadError
+from batprotocol.errors import InputError, SchedulerError, StudyError
+from batprotocol.model import DelayProfile
+from batprotocol.policies.names import named
+from batprotocol.simulator import Platform, StaticJob, Workload
+from batprotocol.simulator.inputs import EXAMPLE_PLATFORM, read_platform
+from batprotocol.studies import KEYS, Progress, Study, runs
+from batprotocol.studies.files import Files
+from batprotocol.studies.inputs import _Recent
+from batprotocol.studies.keys import values_of
+from batprotocol.studies.outcomes import KINDS, TimeOver, failed, is_full
+from batprotocol.studies.real import _LOADED, simulate_with
+from batprotocol.studies.running import _count, _in_turn, is_study
+from batprotocol.studies.runs import Limits, Measure, OwnMetricFile, Run, Task
+from batprotocol.studies.schedulers import Shelf, chosen
+from batprotocol.studies.sources import imported_from_beside
+from batprotocol.studies.study import memory_of
+
+WITHOUT_ENGINE = True
+
+SMALL = "lublin:16?jobs=15"
+NAN, INF = math.nan, math.inf
+
+
+# Keys
+
+
+@pytest.mark.parametrize(
+    ("keys", "right", "wrong"),
+    [
+        (["workload", "master", "events", "init", "scheduler"], ["a", ""], [1, None, True]),
+        (["platform"], ["a.xml", 4], [0, -1, 1.5, True]),
+        (["mmax", "wide"], [1, 10], [0, -1, 1.5, True, "1"]),
+        (["jobs", "time"], ["0-9", "7", "5-", "0.5-1.5"], ["-9", "a-b", "0-9 ", "", 9, "0-9-"]),
+        (["shift", "larger", "runtime_limits", "energy", "corrected"], [True, False], [0, 1, "yes", None]),
+        (["weeks"], ["shuffled", "resampled"], ["other", True, ""]),
+        (
+            ["period", "load", "offered_load", "walltimes", "tau", "long"],
+            [1, 0.001, 1e9],
+            [0, 0.0, -1, True, "1", NAN, INF, None],
+        ),
+        (["estimates"], ["exact"], ["rough", True]),
+        (["estimate_factor"], [0, 0.0, 2.5], [-0.1, True, "2", NAN, INF]),
+        (["seed"], [0, 1, 10**9], [-1, 0.5, True, "1"]),
+        (["rules"], ["batsim-5.0.0-rc2"], ["batsim-1", 5]),
+        (["warm_up", "cool_down"], [0, 0.0, 0.999], [1, 1.0, -0.001, True, False, "0.1", NAN, INF]),
+    ],
+)
+def test_values_of_keys(keys: list[str], right: list[Any], wrong: list[Any]) -> None:
+    for key in keys:
+        assert [value for value in right if not KEYS[key].check(value)] == []
+        assert [value for value in wrong if KEYS[key].check(value)] == []
+
+
+def test_every_key_has_a_kind() -> None:
+    kinds: dict[str, list[str]] = {}
+    for name, key in KEYS.items():
+        kinds.setdefault(key.kind, []).append(name)
+    assert kinds == {
+        "input": ["workload", "platform", "events", "scheduler"],
+        "machine": ["master", "mmax"],
+        "change": [
+            *("jobs", "time", "shift", "larger", "runtime_limits", "weeks", "period", "load", "offered_load"),
+            *("estimates", "estimate_factor", "walltimes", "seed"),
+        ],
+        "option": ["init", "energy", "corrected", "rules"],
+        "metrics": ["warm_up", "cool_down", "tau", "wide", "long"],
+    }
+    assert list(KEYS)[-1] == "scheduler"
+    assert KEYS["load"].meaning.endswith("; of a model, the load itself.")
+    assert all(key.meaning.endswith(".") and not key.meaning.endswith("..") for key in KEYS.values())
+
+
+def test_values_that_are_given_in_one_word_or_many() -> None:
+    import numpy as np
+
+    assert values_of("seed", "3-5") == [3, 4, 5]
+    assert values_of("seed", "7-7") == [7]
+    assert values_of("load", np.array([0.5, 1.0])) == values_of("load", (0.5, 1.0)) == [0.5, 1.0]
+    assert values_of("load", np.float64(0.5)) == [0.5]
+    assert values_of("jobs", "0-9") == ["0-9"]
+    assert values_of("seed", range(2)) == [0, 1]
+    assert sorted(values_of("seed", {1, 2})) == sorted(values_of("seed", frozenset([2, 1]))) == [1, 2]
+    for given in ("5-3", "1", "1-", "1-9999999999", " 1-2"):
+        with pytest.raises(StudyError) as refused:
+            values_of("seed", given)
+        assert str(refused.value) == f"seed: expected integers, or an interval such as \"0-9\", got '{given}'"
+    with pytest.raises(StudyError) as refused:
+        values_of("load", ())
+    assert str(refused.value) == "load: an axis has at least one value: write one, or leave out the key"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (0, 0),
+        (4096, 4096),
+        ("4096", 4096),
+        (" 2GB ", 2 * 10**9),
+        ("2G", 2 * 10**9),
+        ("1.5MB", 1_500_000),
+        ("3kB", 3000),
+        ("1TB", 10**12),
+        ("0.5", 0),
+    ],
+)
+def test_bytes(given: Any, expected: int) -> None:
+    assert memory_of(given) == expected
+
+
+@pytest.mark.parametrize("given", [True, False, "", "B", "1XB", "-1", "nan", 2**62, "1e30GB", None])
+def test_what_is_not_a_number_of_bytes(given: Any) -> None:
+    with pytest.raises(StudyError, match=r'^memory: expected bytes, such as 4096 or "2GB", got '):
+        memory_of(given)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"lod": 1}, "lod: there is no such key; did you mean load?"),
+        ({"timeout": 0}, "timeout: expected a number of seconds > 0, got 0"),
+        ({"timeout": True}, "timeout: expected a number of seconds > 0, got True"),
+        ({"timeout": "1"}, "timeout: expected a number of seconds > 0, got '1'"),
+        ({"name": ""}, "name: expected a text that can be the name of a file, got ''"),
+        ({"name": "a/b"}, "name: expected a text that can be the name of a file, got 'a/b'"),
+        ({"name": 7}, "name: expected a text that can be the name of a file, got 7"),
+        ({"load": [0.5, 0]}, "load[1]: expected a number > 0, got 0"),
+        ({"load": [0]}, "load: expected a number > 0, got 0"),
+        ({"load": [0.5, 0.5]}, "load: 0.5 is named twice; remove one of them"),
+        ({"platform": [4, 4]}, "platform: 4 is named twice; give one of them a name"),
+        ({"workload": [SMALL, SMALL]}, f"workload: '{SMALL}' is named twice; give one of them a name"),
+        ({"scheduler": ["easy", "easy"]}, "scheduler: 'easy' is named twice; give one of them a name"),
+        ({"energy": True}, "platform: energy can only be measured on a platform whose file defines watts: name such a"),
+        (
+            {"load": 1, "workload": "lublin:16?load=1"},
+            "load: the workload 'lublin:16?load=1' has it in its name already",
+        ),
+        ({"shift": True}, f"shift: the workload '{SMALL}' is drawn from a model, and this key is for files only"),
+        ({"platform": {"platform": 4, "mmax": 0}}, "platform.mmax: expected a number of hosts > 0, got 0"),
+        ({"platform": {"platform": 4, "roles": {"a": 1}}}, "platform.roles: expected a table of hosts and their roles"),
+        (
+            {"platform": {"platform": 4, "size": 1}},
+            "platform: a table has the keys platform, name, master, mmax, roles",
+        ),
+        ({"workload": {"workload": SMALL, "mmax": 1}}, "workload: a table has the keys workload, name, got"),
+        ({"seed": "0-1", "workload": "lublin:16?seed=1"}, "seed: nothing is drawn at random: use a workload such as"),
+    ],
+)
+def test_mistakes_in_a_study(keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(StudyError) as refused:
+        Study(**{"scheduler": "fcfs", "workload": SMALL, **keys})
+    assert str(refused.value).startswith(message)
+
+
+def test_a_study_without_a_scheduler(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text('workload = "lublin:16"\n')
+    with pytest.raises(StudyError, match="at least one scheduler: write for example") as refused:
+        Study.read(tmp_path / "s.toml")
+    assert refused.value.file == str(tmp_path / "s.toml")
+    (tmp_path / "s.toml").write_text('scheduler = "fcfs"\nrubbish = 1\n')
+    with pytest.raises(
+        StudyError, match="rubbish: there is no such key; there are name, timeout, memory, metrics, work"
+    ):
+        Study.read(tmp_path / "s.toml")
+
+
+def test_some_of_the_runs() -> None:
+    study = Study(scheduler=["fcfs", "easy"], workload=SMALL, load=[0.5, 1], seed="0-2")
+    assert (study.name, study.count()) == ("study", 12)
+    assert study.place().endswith("study.runs")
+    assert study.place("here") == "here"
+    assert [str(run) for run in study.runs(["load=0.5", "seed=0,2", "scheduler=easy"])] == [
+        f"workload={SMALL} load=0.5 seed={seed} scheduler=easy" for seed in (0, 2)
+    ]
+    for only, message in (
+        ("load", "expected AXIS=VALUE with one of the axes workload, load, seed, scheduler, got 'load'"),
+        ("tau=3", "expected AXIS=VALUE with one of the axes workload, load, seed, scheduler, got 'tau=3'"),
+        ("load=0.5,3,2", "load has no value '2'; it has 0.5, 1"),
+    ):
+        with pytest.raises(StudyError) as refused:
+            study.runs([only])
+        assert str(refused.value) == message
+
+
+# The names of runs
+
+
+def test_what_a_run_is_named_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "_VERSION", ["1.2"])
+    study = Study(scheduler="easy", workload=SMALL, load=0.5, seed=3, platform=8, mmax=4, init="{seed}!", warm_up=0.1)
+    (run,) = study.runs()
+    task = {
+        "scheduler": "easy",
+        "arguments": {},
+        "source": "",
+        "workload": SMALL,
+        "workload_files": "",
+        "changes": {"load": "0.5", "seed": "3"},
+        "platform": 8,
+        "platform_files": "",
+        "master": "",
+        "mmax": 4,
+        "roles": {},
+        "events": "",
+        "events_files": "",
+        "init": "3!",
+        "energy": False,
+        "corrected": False,
+        "rules": "",
+        "batsim": [],
+        "batsim_files": "",
+        "in_process": False,
+    }
+    text = json.dumps([2, "1.2", task], sort_keys=True)
+    assert run.key == hashlib.sha256(text.encode()).hexdigest()[:32]
+    measure = json.dumps([2, {"warm_up": 0.1}, []])
+    assert run.measure.key == hashlib.sha256(measure.encode()).hexdigest()[:16]
+    assert (run.drawn, run.is_model, run.shared) == (("workload", "scheduler"), True, ())
+    assert run.axes == {"workload": SMALL, "platform": 8, "mmax": 4, "load": 0.5, "seed": 3, "init": "{seed}!"} | {
+        "warm_up": 0.1,
+        "scheduler": "easy",
+    }
+
+
+def test_what_decides_nothing_names_nothing() -> None:
+    def key(**keys: Any) -> str:
+        (run,) = Study(**{"scheduler": "easy", "workload": SMALL, **keys}).runs()
+        return run.key
+
+    usual = key()
+    same: list[dict[str, Any]] = [
+        *({"timeout": 5}, {"memory": "1GB"}, {"name": "other"}, {"warm_up": 0.5}, {"tau": 3.0}, {"long": 5, "wide": 2}),
+        {"scheduler": {"scheduler": "easy", "name": "another"}},
+        {"workload": {"workload": SMALL, "name": "a name"}},
+    ]
+    other: list[dict[str, Any]] = [
+        *({"seed": 1}, {"load": 1}, {"platform": 16}, {"mmax": 16}, {"init": "x"}, {"corrected": True}),
+        *({"walltimes": 2}, {"scheduler": "fcfs"}, {"estimate_factor": 1}),
+    ]
+    assert {key(**keys) for keys in same} == {usual}
+    assert len({usual, *(key(**keys) for keys in other)}) == len(other) + 1
+
+
+def test_the_parts_that_seeds_draw(tmp_path: Path) -> None:
+    (tmp_path / "log.swf").write_text("; MaxProcs: 4\n1 0 0 10 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1\n")
+
+    def drawn(**keys: Any) -> tuple[str, ...]:
+        (run,) = Study(**{"scheduler": "easy", "workload": "log.swf", "seed": 1, "folder": tmp_path, **keys}).runs()
+        assert (run.task.changes.get("seed") == "1") is bool(set(run.drawn) - {"scheduler"})
+        return run.drawn
+
+    assert drawn() == ()
+    assert drawn(weeks="shuffled") == ("weeks",)
+    assert drawn(estimate_factor=2) == ("estimates",)
+    assert drawn(weeks="resampled", estimate_factor=2, init="{seed}") == ("weeks", "estimates", "scheduler")
+    assert drawn(workload="log.swf?weeks=shuffled") == ("weeks",)
+    assert drawn(workload=SMALL) == ("workload",)
+    (run,) = Study(scheduler="easy", workload="log.swf", weeks="shuffled", folder=tmp_path).runs()
+    assert (run.drawn, run.is_model, len(run.shared)) == ((), False, 1)
+    (run,) = Study(scheduler="easy", workload="log.swf", shift=True, larger=False, time="0-9", folder=tmp_path).runs()
+    assert run.task.changes == {"time": "0-9", "shift": "yes", "larger": "no"}
+
+
+def test_measures_and_their_files() -> None:
+    own = OwnMetricFile("m.py:late", "abc", "late", "late jobs")
+    measure = Measure({"tau": 5.0}, (own,))
+    assert measure.key == hashlib.sha256(b'[2, {"tau": 5.0}, [["m.py:late", "abc", "late"]]]').hexdigest()[:16]
+    assert measure.shared == ("abc",)
+    run = Run.of({}, Task(scheduler="a", source="s", workload="w", workload_files="f", events_files="e"), measure)
+    assert run.shared == ("s", "f", "e", "abc")
+    assert (Limits().seconds, Limits().memory) == (3600.0, 0)
+
+
+# Schedulers
+
+
+def test_schedulers_and_their_names(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("import helping, os\n")
+    (tmp_path / "helping.py").write_text("")
+    (tmp_path / "weights.bin").write_text("")
+    table: dict[str, Any] = {"scheduler": "own.py:Own", "files": ["weights.bin"]}
+    (one,) = chosen({**table, "arguments": {"depth": 3, "x": "y"}}, str(tmp_path), "scheduler")
+    assert (one.name, one.target, one.parameters) == ("own.py:Own(depth=3, x=y)", "own.py:Own", {})
+    assert one.files is not None
+    assert one.files.names == ("own.py", "helping.py", "weights.bin")
+    assert [each.name for each in chosen("own.py:Own", str(tmp_path), "scheduler")] == ["own.py:Own"]
+    many = chosen(
+        {**table, "name": "mine", "arguments": {"a": [1, 2], "b": [3, 4], "c": 5}}, str(tmp_path), "scheduler"
+    )
+    assert [each.arguments for each in many] == [{"c": 5, "a": a, "b": b} for a in (1, 2) for b in (3, 4)]
+    assert [each.parameters for each in many] == [{"a": a, "b": b} for a in (1, 2) for b in (3, 4)]
+    assert {each.name for each in many} == {"mine"}
+    policies = chosen({"scheduler": "easy", "arguments": {"off": [60, 600], "keep": True}}, "", "scheduler")
+    assert [(each.name, each.target, each.parameters) for each in policies] == [
+        ("easy+keep", f"easy+keep+off={off}", {"off": off}) for off in (60, 600)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"name": "x"}, "s: a table has the keys scheduler, name, arguments, files, got ['name']"),
+        ({"scheduler": ""}, "s.scheduler: expected a policy or FILE:CLASS, got ''"),
+        (7, "s.scheduler: expected a policy or FILE:CLASS, got 7"),
+        ({"scheduler": "easy", "name": ""}, "s.name: expected a text, got ''"),
+        ({"scheduler": "easy", "name": 7}, "s.name: expected a text, got 7"),
+        ({"scheduler": "easy", "arguments": [1]}, "s.arguments: expected a table, got [1]"),
+        ({"scheduler": "easy", "arguments": {1: 1}}, "s.arguments: expected a table, got {1: 1}"),
+        ({"scheduler": "easy", "files": "x"}, "s.files: expected names of files, got 'x'"),
+        ({"scheduler": "easy", "files": [1]}, "s.files: expected names of files, got [1]"),
+        ({"scheduler": "easy", "files": ["x"]}, "s: 'easy' is a policy, which has no files: remove files"),
+        ("own.py", "s: expected a policy or FILE:CLASS, for example scheduler.py:FCFS, got 'own.py'"),
+        ("a/b", "s: expected a policy or FILE:CLASS, for example scheduler.py:FCFS, got 'a/b'"),
+        ("no.py:A", "s: there is no file '"),
+        (
+            {"scheduler": "own.py:A", "files": ["none"]},
+            "s.files: there is no file 'none' in the folder of the scheduler's",
+        ),
+        (
+            {"scheduler": "own.py:A", "files": ["../x"]},
+            "s.files: there is no file '../x' in the folder of the scheduler's",
+        ),
+        (dict, "s: dict is not in a file: write it into one, so that each run finds it"),
+    ],
+)
+def test_mistakes_in_a_scheduler(given: Any, message: str, tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("")
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "own.py").write_text("")
+    with pytest.raises(StudyError) as refused:
+        chosen(given, str(folder), "s")
+    assert str(refused.value).startswith(message)
+
+
+def test_modules_from_beside(tmp_path: Path) -> None:
+    files = {
+        "own.py": "import one.two\nfrom pack import deep\nimport importlib, os\nimportlib.import_module('late')\n",
+        "late.py": "from importlib import import_module\nimport_module('latest')\n__import__('.no')\nimport_module(1)",
+        "latest.py": "def broken(:\n",
+        "one/two.py": "",
+        "one/three.py": "",
+        "pack/__init__.py": "from . import near\nfrom .sub import thing\n",
+        "pack/near.py": "from .. import unrelated\n",
+        "pack/deep.py": "from .sub.far import x\n",
+        "pack/sub/__init__.py": "",
+        "pack/sub/far.py": "from ...own import x\nfrom ..near import y\n",
+        "unrelated.py": "",
+        "no.py": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert imported_from_beside(str(tmp_path / "own.py")) == [
+        *("own.py", "late.py", "latest.py", "one/two.py", "pack/__init__.py", "pack/deep.py", "pack/near.py"),
+        *("pack/sub/__init__.py", "pack/sub/far.py", "unrelated.py"),
+    ]
+
+
+def test_modules_of_two_folders_with_the_same_names(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "own.py").write_text(
+            "import beside_it\nfrom batprotocol.policies import FCFS, Policy\n"
+            "class Own(Policy):\n    where = beside_it.WHERE\n"
+            "    def __init__(self, n=0):\n        super().__init__(FCFS())\n"
+        )
+        (tmp_path / name / "beside_it.py").write_text(f"WHERE = {name!r}\n")
+    shelf = Shelf()
+    roots = [str(tmp_path / name) for name in "aba"]
+    found = [shelf.loaded("own.py:Own", {"n": 1}, root) for root in roots]
+    assert [each.where for each in found] == ["a", "b", "a"]  # type: ignore[attr-defined]
+    assert found[0] is found[2]
+    assert sys.modules["beside_it"].WHERE == "a"
+    assert type(shelf.scheduler("easy", {}, "")).__name__ == "easy"
+    shelf._turn_to("")
+    assert "beside_it" not in sys.modules
+    assert not set(roots) & set(sys.path)
+
+
+# Files
+
+
+def test_files_travel(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"1")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "b").write_bytes(b"22")
+    files = Files.read(str(tmp_path), ["a", "sub/b"])
+    digests = [hashlib.sha256(each).hexdigest() for each in (b"1", b"22")]
+    assert files.digests == tuple(digests)
+    assert files.digest == hashlib.sha256(f"a\0{digests[0]}\0sub/b\0{digests[1]}\0".encode()).hexdigest()
+    assert Files.read(str(tmp_path), ["sub/b", "a"]).digest == files.digest
+    assert files.located("unused") == str(tmp_path)
+    packed = files.packed()
+    assert packed.contents == (b"1", b"22")
+    (tmp_path / "a").write_bytes(b"changed")
+    other = packed.located(str(tmp_path / "other"))
+    assert other == str(tmp_path / "other" / files.digest)
+    assert Path(other, "sub/b").read_bytes() == b"22"
+    assert packed.located(str(tmp_path / "other")) == other
+    for use in (files.packed, lambda: files.located("unused")):
+        with pytest.raises(StudyError, match="it has changed since the study began: run the study again"):
+            use()
+    (tmp_path / "a").unlink()
+    assert files._missing() == "a"
+
+
+def test_inputs_that_were_used_last_are_kept() -> None:
+    made: list[str] = []
+
+    def want(name: str) -> str:
+        return recent.wanted(name, lambda: made.append(name) or name.upper())  # type: ignore[func-returns-value]
+
+    recent = _Recent(2)
+    assert [want(name) for name in "abacab"] == list("ABACAB")
+    assert made == list("abcb")
+    assert list(recent) == ["a", "b"]
+
+
+# Outcomes
+
+
+def test_kinds_of_failures() -> None:
+    found = {
+        "time": TimeOver(),
+        "memory": MemoryError(),
+        "input": InputError("no file"),
+        "scheduler": LoadError("no class"),
+        "disk": OSError(errno.ENOSPC, "full"),
+        "exception": ValueError("a\nb"),
+    }
+    outcomes = {kind: failed(error, 2.5) for kind, error in found.items()}
+    assert {kind: (each.state, each.kind) for kind, each in outcomes.items()} == {
+        kind: ("failed", kind) for kind in found
+    }
+    assert [each.error for each in outcomes.values()] == [
+        "it took more than 2.5 s: raise `timeout`",
+        "it took more memory than the study allows: raise `memory`",
+        "no file",
+        "no class",
+        "[Errno 28] full",
+        "ValueError: a b",
+    ]
+    assert outcomes["exception"].traceback == "ValueError: a\nb\n"
+    assert len(KINDS) == 11
+    full = [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG]
+    assert [is_full(OSError(number, "")) for number in (*full, errno.ENOENT)] == [True] * 4 + [False]
+    assert not is_full(ValueError())
+
+
+def test_progress() -> None:
+    progress = Progress(total=10, completed=2, done=3, failed=1, seconds=2.0)
+    assert (progress.remaining, progress.rate) == (4, 2.0)
+    assert Progress(total=10, done=3).rate == 0.0
+    listed: list[Any] = [1, 2, 3]
+    assert (_in_turn(list(listed), 0), _in_turn(list(listed), 1)) == ([1, 2, 3], [3, 2, 1])
+    assert sorted(_in_turn(list(listed), 2)) == listed
+    assert (_count(4, 2), _count(2, 4), _count(1, 0)) == (2, 2, 0)
+    with pytest.raises(StudyError, match="expected at least one process, got 0; use 1 or more"):
+        _count(0, 4)
+    assert is_study("nowhere/A.TOML")
+    assert not is_study("nowhere/a.runs")
+
+
+# Batsim's command lines
+
+RECORDER = (sys.executable, "-S", "-c", "import json, sys; json.dump(sys.argv[1:], open('words', 'w'))")
+
+
+def words(folder: Path, *more: str, platform: Platform | None = None, **keys: Any) -> tuple[list[str], str, list[str]]:
+    """The words that a program is started with in the place of Batsim, how its run ended, and the files made for it."""
+    scratch = Path(tempfile.mkdtemp(dir=folder))
+    (scratch / "out").mkdir()
+    events = keys.pop("event_files", [])
+    path = keys.pop("workload_path", "")
+    command = (*RECORDER, *more)
+    task = Task(**{"scheduler": "easy", "workload": "w.json", "batsim": command, **keys})
+    workload = Workload([StaticJob("1", 0.0, 1, DelayProfile(1.0))])
+    machine = platform or Platform.homogeneous(2)
+    outcome, joules = simulate_with(task, named("easy")(), machine, workload, path, "", events, str(scratch))
+    assert outcome is not None
+    assert (outcome.state, outcome.kind, joules) == ("failed", "batsim", None)
+    found = json.loads((scratch / "words").read_text())
+    texts = [path.read_text() for path in sorted(scratch.iterdir()) if path.suffix in (".py", ".xml", ".json")]
+    return [word.replace(str(scratch), "HERE") for word in found], outcome.error, texts
+
+
+def test_the_options_of_batsim(tmp_path: Path) -> None:
+    usual = ["-p", "HERE/platform.xml", "-w", "HERE/workload.json", "-e", "HERE/out/"]
+    socket = ["--edc-socket-str", "ipc://HERE/edc.sock"]
+    found, error, (platform, workload) = words(tmp_path, init="some text")
+    assert found == [*usual, *socket, "some text"]
+    name = Path(sys.executable).name
+    assert error == f"{name} ended with status 0 before the simulation was over"
+    assert platform.startswith("<?xml")
+    assert [job["res"] for job in json.loads(workload)["jobs"]] == [1]
+    machine = {"master": "m", "mmax": 3, "roles": {"h": "storage", "i": "master"}}
+    found, *_ = words(tmp_path, energy=True, **machine)
+    ends = ["-m", "m", "--mmax", "3", "-r", "h", "storage", "-r", "i", "master"]
+    assert found == [*usual, "--energy-host", *socket, "", *ends]
+    found, *_ = words(tmp_path, event_files=["e.txt", "f.txt"])
+    assert found == [*usual, "--events", "e.txt", *socket, ""]
+
+
+def test_placeholders_of_a_command(tmp_path: Path) -> None:
+    given = ["x", "--at={endpoint}", "{energy}--watts", "{energy}", "{platform}{init}", "{events}", "{library}"]
+    assert words(tmp_path, *given, init="I")[0] == [
+        *("x", "--at=ipc://HERE/edc.sock", "HERE/platform.xmlI", "", "{library}")
+    ]
+    assert words(tmp_path, *given, energy=True)[0][2:4] == ["--watts", ""]
+
+
+def test_files_that_batsim_reads(tmp_path: Path) -> None:
+    command = ["{platform}", "{workload}"]
+    platform = read_platform(EXAMPLE_PLATFORM)
+    for workload, expected in (
+        ("w.json", "w.json"),
+        ("w.swf", "HERE/workload.json"),
+        ("w.swf.gz", "HERE/workload.json"),
+    ):
+        found, *_ = words(tmp_path, *command, platform=platform, workload=workload, workload_path=workload)
+        assert found == [EXAMPLE_PLATFORM, expected]
+    changed: list[dict[str, Any]] = [{"changes": {"load": "2"}}, {"workload": "w.json?jobs=0-1"}]
+    for keys in changed:
+        assert words(tmp_path, *command, workload_path="w.json", **keys)[0][1] == "HERE/workload.json"
+
+
+def test_schedulers_that_batsim_loads(tmp_path: Path) -> None:
+    try:
+        path = library()
+    except SchedulerError:
+        pytest.skip("it was not compiled")
+    found, error, texts = words(tmp_path, in_process=True, init="mine", arguments={"a": 1})
+    assert found[:8] == [
+        *("-p", "HERE/platform.xml", "-w", "HERE/workload.json", "-e", "HERE/out/", "--edc-library-str", path)
+    ]
+    about = json.loads(found[8])
+    assert (about["init"], about["scheduler"]) == ("mine", "HERE/study_scheduler.py:Chosen")
+    assert (about["record"], about["report"]) == ("HERE/recording.tar.xz", "HERE/report")
+    assert error == f"{Path(sys.executable).name} ended with status 0: it has not loaded the scheduler"
+    assert texts[1] == _LOADED.format(target="easy", arguments={"a": 1}, root="")
