@@ -1,4 +1,4 @@
-"""Dependencies of jobs in Slurm's notation: `afterok:12:13`, `after:7+5`, `singleton`; with `,` for all, `?` for any."""
+"""Dependencies of jobs in Slurm's notation: `afterok:12:13`, `after:7+5`, `singleton`; `,` for all, `?` for any."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Condition(NamedTuple):
 
 
 class Dependency(NamedTuple):
-    """What a job waits for before it can start.
+    """The dependency of a job: it waits for this before it can start.
 
     Attributes:
         conditions: the conditions.

@@ -16,7 +16,7 @@ __all__ = ["Needs", "Site", "needs_of"]
 
 
 class Needs(NamedTuple):
-    """What a job takes of each of its hosts.
+    """The amounts that a job takes of each of its hosts.
 
     Attributes:
         cores: cores; 0 if the job does not ask for cores.
@@ -35,7 +35,7 @@ class Needs(NamedTuple):
 
 
 def needs_of(request: Request, hosts: int) -> Needs:
-    """What a job takes of each of its hosts: its tasks are divided evenly, and all hosts give as much as the fullest.
+    """The amounts that a job takes of each of its hosts: its tasks are divided evenly, and all hosts give as much as the fullest.
 
     Args:
         request: what the job asks for.
@@ -157,8 +157,9 @@ class Site:
         if constraint.same and max(self._count(offers, each) for each in constraint.same) < hosts:
             return f"it asks for {hosts} hosts, and no alternative of {constraint.text!r} has so many"
         for count, expression in constraint.counts:
-            if self._count(offers, expression) < count:
-                return f"{constraint.text!r} asks for {count} hosts of a kind of which there are {self._count(offers, expression)}"
+            found = self._count(offers, expression)
+            if found < count:
+                return f"{constraint.text!r} asks for {count} hosts of a kind, and there are {found}"
         return None
 
     def _count(self, offers: Iterable[Offer], expression: Expression | None) -> int:

@@ -1,4 +1,4 @@
-"""What a host offers: the vocabulary's keys in its properties, read and checked."""
+"""The offer of a host: the vocabulary's keys in its properties, read and checked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _READ: Final = ("partitions", "features", "cores", "memory", "gres", "weight")
 
 
 class Offer(msgspec.Struct, frozen=True, gc=False):
-    """What a host offers. `HOST_KEYS` has the meaning of each key.
+    """The offer of a host. `HOST_KEYS` has the meaning of each key.
 
     Attributes:
         id: the number of the host.
@@ -38,7 +38,7 @@ class Offer(msgspec.Struct, frozen=True, gc=False):
 
 
 def read_offer(host: Host) -> Offer:
-    """What a host offers, by its properties and cores.
+    """The offer of a host, by its properties and cores.
 
     Raises:
         InputError: a property of the vocabulary has a value that it cannot have; `path` names host and property.

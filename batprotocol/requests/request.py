@@ -1,4 +1,4 @@
-"""What a job asks for: the vocabulary's keys in its extra data, read and checked."""
+"""The request of a job: the vocabulary's keys in its extra data, read and checked."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ArrayTask(NamedTuple):
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
-    """What a job asks for, beside a number of hosts and a walltime. `JOB_KEYS` has the meaning of each key.
+    """The request of a job, beside a number of hosts and a walltime. `JOB_KEYS` has the meaning of each key.
 
     An absent key is None, or empty where several values are possible. Memory is in bytes.
 
@@ -84,7 +84,7 @@ _DECISIVE: Final = (
 
 
 def read_request(extra_data: str | None) -> Request:
-    """What a job asks for, by its extra data.
+    """The request of a job, by its extra data.
 
     Args:
         extra_data: the extra data of a job. Text that is not a JSON object asks for nothing.

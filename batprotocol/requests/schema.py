@@ -47,7 +47,7 @@ SCHEMAS: Final[dict[str, dict[str, Any]]] = {
     "dependency": {"type": "string", "pattern": f"^ *({'|'.join(KINDS)})"},
     "array": {"type": "string", "pattern": "^.+_[0-9]{1,9}(%[0-9]{1,9})?$"},
 }
-"""What values of each kind look like. The readers check more than a schema can express."""
+"""The form of the values of each kind. The readers check more than a schema can express."""
 
 
 def request_schema() -> dict[str, Any]:
@@ -56,12 +56,12 @@ def request_schema() -> dict[str, Any]:
     >>> request_schema()["properties"]["exclusive"]["type"]
     'boolean'
     """
-    return _schema("What a job asks for, in its extra data", JOB_KEYS)
+    return _schema("The request of a job, in its extra data", JOB_KEYS)
 
 
 def host_schema() -> dict[str, Any]:
     """The JSON schema of the properties of hosts, as an object of texts and numbers."""
-    return _schema("What a host offers, in its properties", HOST_KEYS)
+    return _schema("The offer of a host, in its properties", HOST_KEYS)
 
 
 def _schema(title: str, keys: dict[str, Key]) -> dict[str, Any]:
