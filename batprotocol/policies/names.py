@@ -235,8 +235,9 @@ _BACKFILLINGS: Final = (
     *(backfilling.Reservations, backfilling.Conservative),
 )
 _PLACES: Final = (
-    *(places.First, places.Last, places.Contiguous, places.BestContiguous),
+    *(places.First, places.Last, places.Contiguous, places.BestContiguous, places.BestFit),
     *(places.Zones, places.Fastest, places.Slowest, places.AwakeFirst, places.Shared),
+    *(places.Pack, places.Spread, places.Weight),
 )
 _OPTIONS: Final[Mapping[type, tuple[str, Callable[[Sequence[str]], tuple[str, Any]]]]] = {
     backfilling.EASY: ("ORDER,no-spare,strict,once", _easy),

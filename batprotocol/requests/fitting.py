@@ -35,7 +35,7 @@ class Needs(NamedTuple):
 
 
 def needs_of(request: Request, hosts: int) -> Needs:
-    """The amounts that a job takes of each of its hosts: its tasks are divided evenly, and all hosts give as much as the fullest.
+    """The amounts that a job takes of each of its hosts: all give as much as the one with the most tasks.
 
     Args:
         request: what the job asks for.
