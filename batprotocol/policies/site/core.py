@@ -319,7 +319,6 @@ class Site:
             for entry in job.entries:
                 self._planner.dropped(entry)
             self.queue.remove(job)
-            self._planner.freed()
         self._usage.waits(job, -1)
 
     def _reject(self, job: SiteJob, why: str) -> None:
@@ -372,7 +371,7 @@ class Site:
         self.queue.changed(job.members)
         if job.end > state.now:
             self._timeline.give_back(job.members, state.now, job.end, amount)
-        self._planner.freed()
+        self._planner.freed(job.members)
         self._usage.runs(entry.job, -1)
         again = self._runs_again(job, ended, progress)
         if not again:
@@ -425,7 +424,7 @@ class Site:
         for job in self._running.values():
             if job.end > state.now:
                 self._timeline.take(job.members, state.now, job.end, job.entry.kind.amount)
-        self._planner.freed()
+        self._planner.freed(self._pool.capacity)
 
     # Jobs start
 

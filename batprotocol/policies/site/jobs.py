@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
+
+from sortedcontainers import SortedList
 
 from batprotocol.hosts import FrozenHosts
 from batprotocol.model import Job, Profile
@@ -59,15 +62,17 @@ class Kind:
         hosts: the hosts that they can have.
         fitting: those of them that have room now.
         entries: the entries of the queue that are of this kind.
+        ranked: the same in the order of the queue, with their keys, unless that order changes.
     """
 
-    __slots__ = ("amount", "entries", "fitting", "hosts")
+    __slots__ = ("amount", "entries", "fitting", "hosts", "ranked")
 
     def __init__(self, amount: Amount, hosts: frozenset[int], free: Mapping[int, Amount]) -> None:
         self.amount = amount
         self.hosts = hosts
         self.fitting: set[int] = set()
         self.entries: dict[int, Entry] = {}
+        self.ranked: SortedList[tuple[Any, int, Entry]] = SortedList()
         for host in hosts:
             self.look(host, free[host])
 

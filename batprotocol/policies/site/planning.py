@@ -8,7 +8,7 @@ the plan chose. A reservation never moves back while its job keeps its place amo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -102,13 +102,15 @@ class Planner:
         self.heads: dict[int, Entry] = {}
         """The entries that have a reservation."""
         self._fixed: set[int] = set()  # those whose hosts were freed for them
-        self._freed = True
+        self._freed: set[int] = set()  # the hosts on which something is free earlier than was known
+        self._gaps: dict[Kind, list[float]] = {}
+        self._harm: dict[Kind, dict[int, int]] = {}
 
     # What happens
 
-    def freed(self) -> None:
-        """Something is free earlier than was known: reservations may move forward."""
-        self._freed = True
+    def freed(self, hosts: Iterable[int]) -> None:
+        """Something is free on these hosts earlier than was known: reservations may move forward."""
+        self._freed.update(hosts)
 
     def dropped(self, entry: Entry) -> None:
         """An entry waits no longer."""
@@ -145,7 +147,7 @@ class Planner:
         yield from self._in_turn(state, allowed, claim)
         if self.settings.backfills:
             yield from self._backfilled(state, allowed)
-        self._freed = False
+        self._freed.clear()
 
     def _in_turn(
         self, state: State, allowed: Callable[[Entry], bool], claim: Callable[[Entry], bool] | None
@@ -165,7 +167,7 @@ class Planner:
             if not allowed(entry):
                 self._release(entry)
                 continue
-            waits = entry.number in self.heads and not self._freed and entry.start > state.now + state.resolution / 2
+            waits = entry.number in self.heads and not self._may_move_forward(entry, state)
             before, reserved = entry.start, entry.reserved
             hosts = None
             if not waits:
@@ -195,6 +197,17 @@ class Planner:
         if depth < math.inf:
             for entry in [entry for entry in self.heads.values() if entry.number not in seen]:
                 self._release(entry)
+
+    def _may_move_forward(self, entry: Entry, state: State) -> bool:
+        """Whether the time of a reservation has come, or may come earlier because something was freed."""
+        if entry.start <= state.now + state.resolution / 2:
+            return True
+        freed = self._freed & entry.kind.hosts
+        if not freed.isdisjoint(entry.reserved):
+            return True
+        opens, amount = self._timeline.opens, entry.kind.amount
+        seconds = max(entry.expected - state.resolution / 2, 0.0)
+        return any(opens(host, amount, seconds, state.now, entry.start) for host in freed)
 
     def _make_room(self, place: str, seen: set[int], depth: float) -> None:
         """Of the reservations in a partition, drop those of jobs that are not among the first any more."""
@@ -265,6 +278,7 @@ class Planner:
 
     def _release(self, entry: Entry) -> None:
         if self.heads.pop(entry.number, None) is not None:
+            self._freed.update(entry.reserved)
             self._timeline.give_back(entry.reserved, entry.start, entry.start + entry.expected, entry.kind.amount)
             self._fixed.discard(entry.number)
             entry.start, entry.reserved, entry.could = math.inf, [], {}
@@ -277,6 +291,8 @@ class Planner:
         Within a plan, room only becomes less, so an entry that does not fit is not tried again.
         """
         order, queue = self.settings.order, self._queue
+        self._gaps.clear()
+        self._harm.clear()
         waiting: list[tuple[Ranked, int, Iterator[Ranked]]] = []
         for number, kind in enumerate(queue.kinds):
             if kind.entries and kind.fitting:
@@ -286,13 +302,15 @@ class Planner:
             ranked, number, rest = heappop(waiting)
             entry = ranked[2]
             if entry.job.id in queue.jobs and entry.number not in self.heads and allowed(entry):
-                hosts = self._now(entry, state)
-                if hosts is None and self.settings.moves and len(entry.kind.fitting) >= entry.job.size:
+                hosts = self._now(entry, state) if self._may_fit(entry, state) else None
+                if hosts is None and self.settings.moves and self._may_move(entry, state):
                     hosts = self._beside_moved(entry, state)
                 if hosts is not None and self._spares(entry, hosts, state):
                     for other in entry.job.entries:
                         self._release(other)
                     yield entry, hosts
+                    self._gaps.clear()
+                    self._harm.clear()
                     self._look_again()
             if kinds[number].fitting:
                 self._push(waiting, number, kinds[number], rest)
@@ -306,6 +324,38 @@ class Planner:
             if ranked[2].job.size <= most:
                 heappush(waiting, (ranked, number, rest))
                 return
+
+    def _may_fit(self, entry: Entry, state: State) -> bool:
+        """Whether enough hosts stay free for as long as an entry needs them, one by one."""
+        kind, size = entry.kind, entry.job.size
+        gaps = self._gaps.get(kind)
+        if gaps is None:
+            lasting, amount, now = self._timeline.lasting, kind.amount, state.now
+            gaps = self._gaps[kind] = sorted((lasting(host, amount, now) for host in kind.fitting), reverse=True)
+        return len(gaps) >= size and gaps[size - 1] >= self._needed(entry, state)
+
+    def _may_move(self, entry: Entry, state: State) -> bool:
+        """Whether reservations may have hosts enough beside an entry. Where there is one reservation, that is exact."""
+        kind, size = entry.kind, entry.job.size
+        if len(kind.fitting) < size or not self.heads:
+            return False
+        if len(self.heads) > 1:
+            return True
+        harmed = self._harmed(kind, list(self.heads.values()))
+        head = next(iter(self.heads.values()))
+        return size <= len(kind.fitting) - len(harmed) + min(len(harmed), len(head.could) - head.job.size)
+
+    def _harmed(self, kind: Kind, heads: list[Entry]) -> dict[int, int]:
+        """The hosts on which a reservation could not be beside a job of a kind, each with how many could not."""
+        harmed = self._harm.get(kind)
+        if harmed is None:
+            harmed = self._harm[kind] = {}
+            for head in heads:
+                wanted = tuple(map(sum, zip(head.kind.amount, kind.amount, strict=True)))
+                for host, free in head.could.items():
+                    if host in kind.fitting and not fits(wanted, free):
+                        harmed[host] = harmed.get(host, 0) + 1
+        return harmed
 
     def _spares(self, entry: Entry, hosts: list[int], state: State) -> bool:
         """Where no job may last beyond a reservation: whether an entry does not."""
@@ -342,12 +392,7 @@ class Planner:
         if not heads:
             return None
         amount, count = entry.kind.amount, entry.job.size
-        harmed: dict[int, int] = {}
-        for head in heads:
-            wanted = tuple(map(sum, zip(head.kind.amount, amount, strict=True)))
-            hosts = [host for host in head.could if host in entry.kind.fitting and not fits(wanted, head.could[host])]
-            for host in hosts:
-                harmed[host] = harmed.get(host, 0) + 1
+        harmed = self._harmed(entry.kind, list(self.heads.values()))
         kept = [(head, head.start, head.reserved, head.could) for head in heads]
         for head in heads:
             self._release(head)

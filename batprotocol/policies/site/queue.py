@@ -6,7 +6,8 @@ Entries of higher priority tiers come first, then jobs of a higher `priority`, t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 from sortedcontainers import SortedList
 
@@ -16,6 +17,8 @@ from batprotocol.policies.site.jobs import Entry, Kind, SiteJob
 from batprotocol.policies.site.pool import Amount, Pool
 
 __all__ = ["SiteQueue"]
+
+_FEW: Final = 8
 
 Ranked = tuple[Any, int, Entry]
 """The key, the entry's number, by which no two are equal, and the entry."""
@@ -77,6 +80,7 @@ class SiteQueue:
             if self._sorted is not None:
                 ranked = self._keys[entry.number] = (self.key(entry), entry.number, entry)
                 self._sorted.add(ranked)
+                entry.kind.ranked.add(ranked)
 
     def remove(self, job: SiteJob) -> None:
         """A job waits no longer."""
@@ -87,22 +91,32 @@ class SiteQueue:
             if not self.partitions[entry.partition]:
                 del self.partitions[entry.partition]
             if self._sorted is not None:
-                self._sorted.remove(self._keys.pop(entry.number))
+                ranked = self._keys.pop(entry.number)
+                self._sorted.remove(ranked)
+                entry.kind.ranked.remove(ranked)
 
     def key(self, entry: Entry, order: Order | None = None) -> Any:
         """The entry with the smallest key comes first."""
         job = entry.job
         return -entry.tier, job.request.nice - (job.request.priority or 0), (order or self._order).key(job, self._state)
 
-    def in_order(self) -> list[Entry]:
-        """The entries, in order."""
+    def in_order(self) -> Iterator[Entry]:
+        """The entries, in order. Those that are removed meanwhile may still come."""
         if self._sorted is not None:
-            return [ranked[2] for ranked in self._sorted]
+            return (ranked[2] for ranked in _lasting(self._sorted))
         entries = (entry for job in self.jobs.values() for entry in job.entries)
-        return [each[2] for each in sorted((self.key(entry), entry.number, entry) for entry in entries)]
+        return (each[2] for each in sorted((self.key(entry), entry.number, entry) for entry in entries))
 
     def ranked(self, kind: Kind, order: Order | None) -> Iterator[Ranked]:
-        """The entries of a kind with their keys, in an order; None: in the queue's own."""
+        """The entries of a kind with their keys, in an order; None: in the queue's own. See `in_order`."""
         if order is None and self._sorted is not None:
-            return iter(sorted(self._keys[number] for number in kind.entries))
+            return _lasting(kind.ranked)
         return iter(sorted((self.key(entry, order), entry.number, entry) for entry in kind.entries.values()))
+
+
+def _lasting(entries: SortedList[Ranked]) -> Iterator[Ranked]:
+    """The entries in order, from which some may be removed meanwhile. Mostly, only the first ones are looked at."""
+    chunk = list(islice(entries, _FEW))
+    while chunk:
+        yield from chunk
+        chunk = list(islice(entries.irange(chunk[-1], inclusive=(False, True)), 8 * len(chunk)))

@@ -131,6 +131,12 @@ class Timeline:
                     return time, found
         return math.inf, []
 
+    def opens(self, host: int, amount: Amount, seconds: float, after: float, before: float) -> bool:
+        """Whether an amount is free on a host for long enough from a time on that is earlier than `before`."""
+        windows: list[tuple[float, float, int]] = []
+        self._add_windows(windows, host, amount, seconds, after, before)
+        return bool(windows) and windows[0][0] < before
+
     def _add_windows(
         self,
         windows: list[tuple[float, float, int]],
@@ -145,11 +151,13 @@ class Timeline:
         begin = -1.0
         for place in range(max(bisect_right(times, after) - 1, 0), len(times)):
             time = times[place]
+            if begin < 0 and time > before:
+                return
             if fits(amount, free[place]):
                 if begin < 0:
                     begin = max(time, after)
-                    if begin > before:
-                        return
+                elif time - seconds > before:  # however long it lasts
+                    break
             elif begin >= 0:
                 if time - begin >= seconds:
                     windows.append((begin, time - seconds, host))
