@@ -35,11 +35,16 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = {
     "builder": ("batprotocol/builder", "tests/builder"),
+    "capture": ("batprotocol/capture", "tests/capture"),
     "conversation": ("batprotocol/conversation", "tests/conversation"),
     "edc": ("batprotocol/edc", "tests/edc"),
     "entities": ("batprotocol/campaigns/entities", "tests/campaigns"),
+    "gym": ("batprotocol/gym", "tests/learning"),
     "nodes": ("batprotocol/fast/nodes", "tests/fast"),
+    "policies": ("batprotocol/policies", "tests/policies"),
     "results": ("batprotocol/simulator/results", "tests/simulator"),
+    "schemas": ("batprotocol/schemas", "tests/schemas"),
+    "studies": ("batprotocol/studies", "tests/studies"),
     "translate": ("batprotocol/legacy/translate", "tests/legacy/translate"),
     "wire": ("batprotocol/wire", "tests/wire"),
 }

@@ -48,6 +48,7 @@ class Conservative(Backfilling):
         self._next: list[tuple[float, int]] = []  # a heap of them, in which those are left that do not hold any more
         self._overdue: list[int] = []  # the jobs whose time has come, but which did not fit
         self._jobs: dict[int, WaitingJob] = {}
+        self._endless: set[int] = set()  # the jobs that wait for one without a walltime, and have no time to start
         self._ended_early = self._ended_late = False
 
     def reservation_of(self, job: WaitingJob) -> float:
@@ -98,6 +99,8 @@ class Conservative(Backfilling):
             self._profile.advance(state.now)
             self._profile.change(state.now, end, job.size)
             self._ended_early = True
+        elif self._endless:  # no time will come that starts them
+            self._ended_early = True
 
     def extended(self, job: RunningJob, before: float, state: State) -> None:
         self._ended_late = True
@@ -113,6 +116,10 @@ class Conservative(Backfilling):
     def _reserve(self, job: WaitingJob, start: float, state: State) -> None:
         number = job.number
         self._starts[number] = start
+        if start == math.inf:
+            self._endless.add(number)
+        else:
+            self._endless.discard(number)
         end = self._ends[number] = state.rounded(start + job.expected)
         heappush(self._next, (start, number))
         self._profile.change(start, end, -job.size)
@@ -128,6 +135,7 @@ class Conservative(Backfilling):
 
     def _forget(self, job: WaitingJob) -> None:
         del self._starts[job.number], self._ends[job.number], self._jobs[job.number]
+        self._endless.discard(job.number)
 
     def _next_start(self) -> float:
         """The first reservation of those whose time has not come."""

@@ -1,0 +1,222 @@
+"""The decisions of the built-in policies: keys by the published formulas, and schedules that are known.
+
+`python tests/policies/test_decisions.py > tests/data/policies/decisions.txt` keeps the schedules of today, after a
+change that is meant to change them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from random import Random
+
+import pytest
+from replay import begins
+from support import DATA
+
+from batprotocol.hosts import Hosts
+from batprotocol.model import DelayProfile, Host, HostProperty, Job
+from batprotocol.policies import (
+    F1,
+    F2,
+    F3,
+    F4,
+    FCFS,
+    LAF,
+    LCFS,
+    LJF,
+    PARTS,
+    SAF,
+    SJF,
+    WFP3,
+    ExpansionFactor,
+    Largest,
+    Multifactor,
+    Order,
+    Policy,
+    Smallest,
+    State,
+    Unicep,
+    WaitingJob,
+    named,
+)
+from batprotocol.simulator import EXAMPLE_PLATFORM, Platform, Result, StaticJob, Workload, simulate
+
+WITHOUT_ENGINE = True
+
+KNOWN = DATA / "policies" / "decisions.txt"
+ORDERS = [name for name, part in PARTS.items() if part.kind == "order"]
+HOSTS = [name for name, part in PARTS.items() if part.kind not in ("order", "backfilling", "walltimes", "settings")]
+NAMES = [
+    *(f"{order}+easy" for order in ORDERS),
+    *(f"{order}+conservative" for order in ("saf", "wfp3", "multifactor", "lcfs")),
+    *(f"easy+{hosts}" for hosts in HOSTS),
+    *(f"conservative+{hosts}" for hosts in ("contiguous", "best-contiguous", "shared=3")),
+    *("none", "greedy", "greedy=saf", "greedy=laf+ljf", "easy=sjf", "easy=laf,no-spare", "easy=sjf,strict"),
+    *("easy=once", "easy=strict,no-spare,once+laf", "reservations=1", "reservations=4", "reservations=3,sjf+saf"),
+    *("conservative=0", "conservative=5", "conservative=20+sjf", "predicted+easy", "predicted=3+conservative+saf"),
+    *("predicted+reservations", "each+easy", "keep+easy+saf", "keep+wfp3+conservative", "resolution=1+easy"),
+    *("resolution=0+conservative", "off=0+easy", "off=600+easy+best-contiguous", "off=120+conservative"),
+    *("off=60+greedy+last", "off=300+shared=2+easy", "multifactor=1,5000,0+easy", "multifactor=0,0,1+easy"),
+    "multifactor=2000,-500,1000+conservative",
+]
+"""Policies whose schedules are known: each part, and what goes together in a way of its own."""
+
+
+def workload(seed: int, jobs: int, hosts: int) -> Workload:
+    """Jobs that crowd at some times, with equal sizes, walltimes and submissions among them."""
+    random = Random(seed)
+    made = []
+    for number in range(jobs):
+        run = random.choice([30.0, 60.0, float(random.randint(1, 4000)), random.expovariate(1 / 600)])
+        walltime = random.choice([None, run * 1.5, run + 1, 0.8 * run + 1, 3600.0, 3600.0, 4.0 * run])
+        size = random.choice([1, 1, 2, 4, random.randint(1, hosts), random.randint(1, hosts // 4)])
+        at = float(random.randint(0, jobs * 8)) if random.random() < 0.7 else float(600 * random.randint(0, jobs // 60))
+        user = f'{{"user":{random.randint(1, 4)}}}' if random.random() < 0.8 else None
+        made.append(StaticJob(str(number), at, size, DelayProfile(round(run, 2)), walltime=walltime, extra_data=user))
+    return Workload(made, {})
+
+
+def simulated(name: str) -> list[Result]:
+    """Two simulations: on the example platform, whose hosts sleep, and on one of 64 equal hosts."""
+    return [
+        simulate(EXAMPLE_PLATFORM, workload(1, 220, 32), named(name)()),
+        simulate(Platform.homogeneous(64), workload(2, 160, 64), named(name)()),
+    ]
+
+
+def digest(results: list[Result]) -> str:
+    rows = [
+        (row.job_id, row.final_state, row.starting_time, str(row.allocated_resources))
+        for result in results
+        for row in sorted(result.jobs, key=lambda row: int(row.job_id))
+    ]
+    return hashlib.sha256(repr(rows).encode()).hexdigest()[:16]
+
+
+def known() -> dict[str, str]:
+    return dict(line.split(" ") for line in KNOWN.read_text().splitlines())
+
+
+def test_each_part_has_a_schedule() -> None:
+    assert list(known()) == NAMES
+    words = {word.partition("=")[0] for name in NAMES for word in name.split("+")}
+    assert [part for part in PARTS if part not in words and part not in ("fcfs", "first", "requested")] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_schedules_are_those_that_are_known(name: str) -> None:
+    results = simulated(name)
+    assert all(result.is_complete for result in results)
+    assert digest(results) == known()[name]
+
+
+@pytest.mark.parametrize("name", ["conservative=0", "conservative=1"])
+def test_jobs_behind_one_without_a_walltime_start_when_it_has_ended(name: str) -> None:
+    """They have no time to start, so its end must start them, also where another job ends as expected."""
+    jobs = [
+        StaticJob("endless", 0.0, 4, DelayProfile(100.0)),
+        StaticJob("late", 1.0, 3, DelayProfile(50.0), walltime=50.0),
+        *(StaticJob(str(number), 2.0, 4, DelayProfile(10.0), walltime=10.0) for number in range(4)),
+    ]
+    result = simulate(Platform.homogeneous(4), Workload(jobs, {}), named(name)())
+    assert result.is_complete
+    assert {row.job_id for row in result.jobs if row.starting_time is not None} == {job.id for job in jobs}
+
+
+R, N, S = 7200.0, 6, 1234.5
+"""A walltime, hosts, and a submission."""
+
+
+@pytest.mark.parametrize(
+    ("order", "key"),
+    [
+        (FCFS(), S),
+        (LCFS(), (-S, 0)),
+        (SJF(), (R, S)),
+        (LJF(), -R),
+        (SAF(), R * N),
+        (LAF(), -R * N),
+        (Smallest(), N),
+        (Largest(), -N),
+        (F1(), math.log10(R) * N + 870 * math.log10(S)),
+        (F2(), math.sqrt(R) * N + 25600 * math.log10(S)),
+        (F3(), R * N + 6860000 * math.log10(S)),
+        (F4(), R * math.sqrt(N) + 530000 * math.log10(S)),
+        (WFP3(), -((1000 / R) ** 3) * N),
+        (Unicep(), -1000 / (math.log2(N) * R)),
+        (ExpansionFactor(), -(1000 + R) / R),
+        (Multifactor(), -(1000 * 1000 / 604800 + 1000 * N / 40 + 1000)),
+        (Multifactor(age=7, size=-3, share=2, oldest=500), -(7 - 3 * N / 40 + 2)),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_keys_are_those_of_the_formulas(order: Order, key: object) -> None:
+    state = State()
+    state.size, state.now = 40, S + 1000
+    order.begin(state)
+    job = WaitingJob("w0!1", Job(resource_request=N, walltime=R, profile_id="p"), 0, S)
+    assert order.key(job, state) == pytest.approx(key, rel=1e-12)
+
+
+def test_times_and_walltimes_of_zero_count_as_a_tenth() -> None:
+    state = State()
+    first = WaitingJob("w0!1", Job(resource_request=2, walltime=0.0, profile_id="p"), 0, 0.0)
+    assert F1().key(first, state) == pytest.approx(-2 - 870)
+    assert F3().key(first, state) == pytest.approx(-6860000)
+
+
+def hosts_of(name: str, count: int, taken: list[int], speeds: list[float] | None = None) -> list[int]:
+    """The hosts that a policy takes for a job, of ten hosts of which some are taken."""
+    part = named(name)().hosts
+    described = [
+        Host(
+            id=number,
+            name=f"{'ab'[number // 5]}{number}",
+            pstate=0,
+            computation_speed=[speeds[number] if speeds else 1e9],
+            zone_properties=[HostProperty("zone", "ab"[number // 5])],
+        )
+        for number in range(10)
+    ]
+    part.begin(begins(computation_hosts=described).events[0])
+    free = Hosts(set(range(10)) - set(taken))
+    return list(part.take(count, free, Hosts()))
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "taken", "expected"),
+    [
+        ("first", 3, [0, 2], [1, 3, 4]),
+        ("last", 3, [9, 7], [5, 6, 8]),
+        ("contiguous", 3, [2, 9], [3, 4, 5]),
+        ("contiguous", 2, [2, 9], [0, 1]),
+        ("best-contiguous", 2, [2, 5, 9], [0, 1]),
+        ("best-contiguous", 3, [2, 9], [3, 4, 5]),
+        ("zones", 3, [0, 1], [2, 3, 4]),
+        ("zones", 4, [0, 1, 5], [6, 7, 8, 9]),
+        ("zones", 6, [0, 5, 6], [1, 2, 3, 4, 7, 8]),
+        ("fastest", 3, [9], [6, 7, 8]),
+        ("slowest", 3, [0], [1, 2, 3]),
+    ],
+)
+def test_hosts_are_taken_as_described(name: str, count: int, taken: list[int], expected: list[int]) -> None:
+    speeds = [float(number + 1) for number in range(10)]
+    assert hosts_of(name, count, taken, speeds) == expected
+
+
+def test_the_slowest_of_equal_hosts_are_the_first() -> None:
+    assert hosts_of("slowest", 2, [0]) == hosts_of("fastest", 2, [0]) == [1, 2]
+
+
+def test_the_clock_is_rounded_to_the_resolution() -> None:
+    state = Policy(resolution=0.5).state
+    assert [state.rounded(time) for time in (0.24, 0.26, 1.75, 1e300)] == [0.0, 0.5, 2.0, 1e300]
+    assert State(resolution=0.001).rounded(1.2344999) == 1.234
+    assert State(resolution=10.0).rounded(26.0) == 30.0
+    assert State().rounded(1.23456789) == 1.23456789
+
+
+if __name__ == "__main__":
+    for each in NAMES:
+        print(each, digest(simulated(each)))
