@@ -11,7 +11,8 @@ The values (`batprotocol.model`) carry the names of the schema; `Message` reads 
 out which one it is given; `MessageBuilder` makes replies; `batprotocol.wire` has the rest of the wire. The classes that
 flatc makes of the schema are `batprotocol.fb`.
 
-The rooms, from the ground up: `model`, `hosts` (what is free, to take from and give back to), `wire`, `builder`,
+The rooms, from the ground up: `model`, `hosts` (what is free, to take from and give back to), `requests` (the
+vocabulary of jobs that ask for more than hosts), `deprecation` (old names of what has a new one), `wire`, `builder`,
 `conversation` (what may be said when, on the `rules` that all protocols share), `files`, `tables` and `writing`,
 `recording`, `sockets`, `signals`, `methods` and `importing` (what all that runs schedulers has in common), `schemas`
 (those of other ages, on `reflection`, which reads them), `engines` (where things run), then `edc` (running a decision

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from batprotocol.errors import SchedulerError, shown
 from batprotocol.policies import backfilling, orders, places, walltimes
 from batprotocol.policies.scheduler import Policy
+from batprotocol.policies.site import SiteRules, read_site
 
 __all__ = ["KINDS", "PARTS", "Part", "PolicyNameError", "is_name", "named", "with_options"]
 
@@ -128,9 +129,12 @@ def with_options(text: str, options: Mapping[str, object]) -> str:
 
 def _words(text: str) -> list[str]:
     words: list[str] = []
-    for each in text.lower().split("+"):
-        whole = each.partition("=")[0] in PARTS
-        words += [each] if whole else _hyphenated(each)
+    for each in text.split("+"):
+        name, equals, options = each.partition("=")
+        if name.lower() == "site":  # whose option is the path of a file
+            words.append(f"site{equals}{options}")
+        else:
+            words += [each.lower()] if name.lower() in PARTS else _hyphenated(each.lower())
     return words
 
 
@@ -216,6 +220,14 @@ def _multifactor(options: Sequence[str]) -> tuple[str, Any]:
     return "order", orders.Multifactor(age=weights[0], size=weights[1], share=weights[2])
 
 
+def _site(options: Sequence[str]) -> SiteRules:
+    path = ",".join(options)
+    try:
+        return read_site(path)
+    except OSError as error:
+        raise ValueError(f"cannot read {shown(path)}: {error.strerror}") from None
+
+
 def _resolution(options: Sequence[str]) -> tuple[str, Any]:
     return "resolution", _number(_only(options, "1"), 0)
 
@@ -267,6 +279,10 @@ _SETTINGS: Final = (
     Part(
         *("settings", "off", "SECONDS", "Hosts are switched off after so long without a job, and on when needed.", ""),
         lambda options: ("off_after", _number(_only(options, "600"), 0)),
+    ),
+    Part(
+        *("settings", "site", "FILE", "The rules of a TOML file hold: partitions, accounts, limits, preemption.", ""),
+        lambda options: ("site", _site(options)),
     ),
     Part(
         *("settings", "resolution", "SECONDS", "What is less apart counts as the same time; else 0.001.", ""),

@@ -97,6 +97,7 @@ def test_metrics_lead_to_their_headings() -> None:
 
 INNER = {
     "cli",
+    "deprecation",
     "engines",
     "fb",
     "generated",

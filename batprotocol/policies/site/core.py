@@ -6,20 +6,28 @@ A `Site` gets jobs, and executes, rejects and kills them through `Actions`. It m
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
-from typing import NamedTuple, Protocol
 
 from batprotocol.errors import InputError
 from batprotocol.hosts import Hosts
-from batprotocol.model import FinalJobState, Host, Job, KillProgress, ParallelTaskHomogeneousProfile, Profile
+from batprotocol.model import FinalJobState, Host, Job, KillProgress, Profile
 from batprotocol.policies.backfilling import Backfilling
 from batprotocol.policies.jobs import RunningJob, State
 from batprotocol.policies.orders import Order
+from batprotocol.policies.site.actions import Actions, Allocated
 from batprotocol.policies.site.choosing import Chooser
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
 from batprotocol.policies.site.limits import Usage
 from batprotocol.policies.site.lives import Lives
+from batprotocol.policies.site.membership import (
+    ANY,
+    anywhere,
+    default_of,
+    mapping_of,
+    partitions_of,
+    refusal_of_partition,
+)
 from batprotocol.policies.site.planning import Planner, settings_of
 from batprotocol.policies.site.pool import Pool
 from batprotocol.policies.site.preempting import Preempting
@@ -27,57 +35,12 @@ from batprotocol.policies.site.queue import SiteQueue
 from batprotocol.policies.site.rules import Partition, SiteRules
 from batprotocol.policies.site.timeline import Timeline
 from batprotocol.policies.walltimes import Walltimes
-from batprotocol.requests import Dependencies, Request, expanded_names, read_request
+from batprotocol.requests import Dependencies, Request, read_request
 from batprotocol.requests import Site as Machine
 from batprotocol.requests.fitting import needs_of
 from batprotocol.requests.request import NOTHING
 
-__all__ = ["Actions", "Allocated", "Site"]
-
-
-class Actions(Protocol):
-    """What a site does."""
-
-    def execute(self, job_id: str, hosts: list[int], mapping: list[int] | None) -> str | None:
-        """Execute a job; returns why that is not possible, or None."""
-
-    def reject(self, job_id: str, why: str) -> None:
-        """Reject a job."""
-
-    def kill(self, job_ids: list[str]) -> None:
-        """Kill jobs."""
-
-    def register(self, job_id: str, job: Job, profile: Profile | None) -> None:
-        """Register a job, and its profile if it has a new one."""
-
-    def finish(self) -> None:
-        """No more jobs are registered."""
-
-
-class Allocated(NamedTuple):
-    """What a job took, for the results.
-
-    Attributes:
-        job_id: the job.
-        started: when it started, in seconds.
-        hosts: the numbers of its hosts.
-        cores: the cores that it took of each host.
-        memory: the bytes that it took of each host.
-        gres: the generic resources that it took of each host, as `gpu:2`.
-        exclusive: whether it had its hosts for itself.
-        partition: the partition that it ran in; "" without partitions.
-        first_id: the id under which it was submitted first.
-    """
-
-    job_id: str
-    started: float
-    hosts: tuple[int, ...]
-    cores: int
-    memory: int
-    gres: str
-    exclusive: bool
-    partition: str
-    first_id: str
+__all__ = ["Site"]
 
 
 class Site:
@@ -116,8 +79,8 @@ class Site:
         self._contiguous = contiguous
         self._machine = Machine(hosts)
         self._pool = Pool(self._machine.offers)
-        self._members = _partitions(hosts, self._machine, rules)
-        self._default = _default(rules, self._members)
+        self._members = partitions_of(hosts, self._machine, rules)
+        self._default = default_of(rules, self._members)
         self.queue = SiteQueue(order, state, self._pool)
         self._timeline = Timeline(self._pool.capacity, state.now)
         offers = {offer.id: offer for offer in self._machine.offers}
@@ -223,8 +186,8 @@ class Site:
         job.is_whole = request.exclusive or not (request.cores or request.memory or request.gres or request.tasks)
         needs = needs_of(request, size)
         for name in names or ("",):
-            partition = self.rules.partitions.get(name, _ANY)
-            reason = _refusal_of_partition(name, partition, job) or self._add_entry(job, name, partition)
+            partition = self.rules.partitions.get(name, ANY)
+            reason = refusal_of_partition(name, partition, job) or self._add_entry(job, name, partition)
             why = why or reason
         if not job.entries:
             return why or "no partition takes it"
@@ -257,9 +220,9 @@ class Site:
     def _add_entry(self, job: SiteJob, name: str, partition: Partition) -> str | None:
         request, size = job.request, job.size
         members = self._partition_hosts(name)
-        eligible = self._machine.eligible(_anywhere(request), size) & members
+        eligible = self._machine.eligible(anywhere(request), size) & members
         whole = job.is_whole or partition.exclusive
-        refusal = self._machine.refusal(_anywhere(request), size)
+        refusal = self._machine.refusal(anywhere(request), size)
         if refusal is not None:
             return refusal
         if len(eligible) < size:
@@ -444,7 +407,7 @@ class Site:
 
     def _start(self, entry: Entry, hosts: list[int], started: Callable[[SiteRunning], None]) -> None:
         state, job = self._state, entry.job
-        refusal = self._actions.execute(job.id, hosts, _mapping(job, hosts))
+        refusal = self._actions.execute(job.id, hosts, mapping_of(job, hosts))
         self._drop(job)
         if refusal is not None:
             self._see(self._dependencies.ended(job.first_id, FinalJobState.REJECTED, state.now, refusal))
@@ -499,71 +462,3 @@ class Site:
         if self._preempting is not None and self._all_submitted and not self._is_finished and self.is_idle:
             self._is_finished = True
             self._actions.finish()
-
-
-_ANY = Partition()
-
-
-def _anywhere(request: Request) -> Request:
-    """The request without its partitions, whose hosts the rules may define."""
-    import msgspec
-
-    return msgspec.structs.replace(request, partition=()) if request.partition else request
-
-
-def _partitions(hosts: tuple[Host, ...], machine: Machine, rules: SiteRules) -> dict[str, frozenset[int]]:
-    """The hosts of each partition, by the rules and by the properties of hosts."""
-    numbers = {host.name: host.id for host in hosts}
-    members: dict[str, set[int]] = {name: set() for name in rules.partitions}
-    for offer in machine.offers:
-        for name in offer.partitions:
-            members.setdefault(name, set()).add(offer.id)
-    for name, partition in rules.partitions.items():
-        if partition.hosts is None:
-            pass
-        elif partition.hosts.upper() == "ALL":
-            members[name] = set(numbers.values())
-        else:
-            for host in expanded_names(partition.hosts):
-                if host not in numbers:
-                    raise InputError(f"the platform has no host {host!r}", f"partitions.{name}.hosts")
-                members[name].add(numbers[host])
-        if not members[name]:
-            raise InputError("the partition has no hosts", f"partitions.{name}")
-    return {name: frozenset(found) for name, found in members.items()}
-
-
-def _default(rules: SiteRules, members: Mapping[str, frozenset[int]]) -> tuple[str, ...]:
-    """The partition of jobs that name none."""
-    for name, partition in rules.partitions.items():
-        if partition.default:
-            return (name,)
-    return tuple(members) if len(members) == 1 else ()
-
-
-def _refusal_of_partition(name: str, partition: Partition, job: SiteJob) -> str | None:
-    """Why a partition does not take a job, as the end of a sentence; None if it does."""
-    request, size = job.request, job.size
-    if job.walltime < math.inf and job.walltime > partition.max_time:
-        return f"its walltime is {job.walltime:g} s, and partition {name} allows {partition.max_time:g} s"
-    if partition.max_hosts is not None and size > partition.max_hosts:
-        return f"it asks for {size} hosts, and partition {name} allows {partition.max_hosts}"
-    if size < partition.min_hosts:
-        return f"it asks for {size} hosts, and partition {name} takes jobs of {partition.min_hosts} or more"
-    for what, value, allowed in (
-        ("account", request.account, partition.allow_accounts),
-        ("group", request.group, partition.allow_groups),
-        ("QOS", request.qos, partition.allow_qos),
-    ):
-        if allowed is not None and str(value) not in allowed:
-            return f"partition {name} is for {what} {', '.join(allowed)}, and its {what} is {value}"
-    return None
-
-
-def _mapping(job: SiteJob, hosts: list[int]) -> list[int] | None:
-    """For a job with tasks: the host of each task, as an index into its hosts; None: one executor for each host."""
-    tasks = job.request.tasks
-    if tasks is None or not isinstance(job.profile, ParallelTaskHomogeneousProfile):
-        return None
-    each = math.ceil(tasks / len(hosts))
-    return [task // each for task in range(tasks)]

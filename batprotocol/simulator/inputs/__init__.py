@@ -7,6 +7,7 @@ fault before anything runs:
 - `read_platform`: `xml`, `elements` and `units` give what `platform_xml` makes hosts and zones of, those of clusters
   with `topologies`, under the settings of a `configuration`; `machines` then tells the master, computation and storage
   hosts apart and numbers them.
+- `described_platform`, in `described`: a platform from a few lines.
 - `read_workload`: jobs go into `columns`, or stay in a `job_file`; `json_stream`, `profiles_json` (with
   `older_profiles`, those of Batsim 1 to 4), `compact_json` and `traces` serve `workload_json`, and `quick_floats` read
   numbers as Batsim does; `swf` reads the archive's format. `reading` finds out which of them a file needs, and what
@@ -28,6 +29,7 @@ from batprotocol.simulator.inputs.changes import (
     shuffled_weeks,
     with_offered_load,
 )
+from batprotocol.simulator.inputs.described import described_platform
 from batprotocol.simulator.inputs.event_lists import read_external_events
 from batprotocol.simulator.inputs.events import ExternalEventList, TimedEvent
 from batprotocol.simulator.inputs.hosts import Host, Role, SleepPState, Watts
@@ -66,6 +68,7 @@ __all__ = [
     "Workload",
     "WorkloadProfile",
     "advice_on",
+    "described_platform",
     "estimated_walltimes",
     "exact_walltimes",
     "lublin_workload",

@@ -100,8 +100,8 @@ def read_swf(
         size = header.get("MaxProcs") or header.get("MaxNodes") or most
         workload = Workload.of_columns(name, filename, profiles, jobs, resource_count=max(size, most, 1))
     except DuplicateId as error:
-        earlier, line = _lines_of(filename, reading, error.earlier, error.row)
-        raise InputError(f"line {earlier} has the job number {error.id}, too", file=filename, line=line) from None
+        earlier, later = _lines_of(filename, reading, error.earlier, error.row)
+        raise InputError(f"line {earlier} has the job number {error.id}, too", file=filename, line=later) from None
     except InputError as error:
         raise error if error.file else InputError(error.reason, error.path, file=filename) from None
     workload.skipped, workload.dependent = lines - len(jobs), dependent

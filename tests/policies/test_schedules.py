@@ -1,6 +1,6 @@
 """The decisions of the built-in policies: keys by the published formulas, and schedules that are known.
 
-`python tests/policies/test_decisions.py > tests/data/policies/decisions.txt` keeps the schedules of today, after a
+`python tests/policies/test_schedules.py > tests/data/policies/schedules.txt` keeps the schedules of today, after a
 change that is meant to change them.
 """
 
@@ -44,7 +44,7 @@ from batprotocol.simulator import EXAMPLE_PLATFORM, Platform, Result, StaticJob,
 
 WITHOUT_ENGINE = True
 
-KNOWN = DATA / "policies" / "decisions.txt"
+KNOWN = DATA / "policies" / "schedules.txt"
 ORDERS = [name for name, part in PARTS.items() if part.kind == "order"]
 HOSTS = [name for name, part in PARTS.items() if part.kind not in ("order", "backfilling", "walltimes", "settings")]
 NAMES = [
@@ -101,7 +101,7 @@ def known() -> dict[str, str]:
 def test_each_part_has_a_schedule() -> None:
     assert list(known()) == NAMES
     words = {word.partition("=")[0] for name in NAMES for word in name.split("+")}
-    assert [part for part in PARTS if part not in words and part not in ("fcfs", "first", "requested")] == []
+    assert [part for part in PARTS if part not in words and part not in ("fcfs", "first", "requested", "site")] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
